@@ -462,6 +462,8 @@ cdef struct Banner:
     Py_ssize_t mentioning  # in blocks that mention cookies
     Py_ssize_t mentions
     Py_ssize_t start  # characters of content before it
+    Py_ssize_t said  # characters of content inside without links, as the next
+    Py_ssize_t said_start
     bint is_page  # it holds the headline or a main part
     bint is_notice  # it is a candidate, or lies in one
     bint at_edge  # it is a notice, or lies in one
@@ -493,12 +495,13 @@ cdef int measure_banners(Banner* banners, tree, list roles, list mentions) excep
     """Fill in all but what is a notice."""
     cdef list texts = tree.texts, text_roles = tree.text_roles, boxes = tree.boxes
     cdef list parents = tree.box_parents, box_roles = tree.box_roles
-    cdef Py_ssize_t number, length, position = 0, count = len(parents)
+    cdef list links = tree.link_lengths
+    cdef Py_ssize_t number, length, position = 0, said = 0, count = len(parents)
     cdef Banner* banner
     for number in range(count):
         banners[number].parent = parents[number]
         banners[number].is_page = <Py_ssize_t> box_roles[number] & MAIN != 0
-        banners[number].start = -1
+        banners[number].start = banners[number].said_start = -1
     for number in range(len(texts)):
         if roles[number]:
             continue
@@ -511,6 +514,11 @@ cdef int measure_banners(Banner* banners, tree, list roles, list mentions) excep
         if banner.start < 0:
             banner.start = position
         position += length
+        if 2 * <Py_ssize_t> links[number] < length:
+            banner.said += length
+            if banner.said_start < 0:
+                banner.said_start = said
+            said += length
     for number in range(count - 1, 0, -1):
         banner = &banners[banners[number].parent]
         banner.size += banners[number].size
@@ -519,6 +527,9 @@ cdef int measure_banners(Banner* banners, tree, list roles, list mentions) excep
         banner.is_page = banner.is_page or banners[number].is_page
         if banner.start < 0 or 0 <= banners[number].start < banner.start:
             banner.start = banners[number].start
+        banner.said += banners[number].said
+        if banner.said_start < 0 or 0 <= banners[number].said_start < banner.said_start:
+            banner.said_start = banners[number].said_start
     return 0
 
 
@@ -527,7 +538,8 @@ cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) ex
     cdef object of = texts_twin()
     cdef double of_mentions = of.MIN_MENTIONING_SHARE, most = of.MAX_NOTICE_SHARE, edge = of.MAX_EDGE_DISTANCE
     cdef double rest = max(of.MIN_REST, of.MIN_REST_SHARE * banners.size)
-    cdef Py_ssize_t number, left = banners.size, passed = 0, before
+    cdef Py_ssize_t number, left = banners.size, said_left = banners.said, passed = 0, said_passed = 0, before
+    cdef Py_ssize_t least_said = of.MIN_REST
     cdef bint found = False, inside
     cdef Banner* banner
     for number in range(1, count):
@@ -541,6 +553,7 @@ cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) ex
         )
         if banner.is_notice and not inside:
             left -= banner.size
+            said_left -= banner.said
             found = True
     if not found or left < rest:
         return False
@@ -552,6 +565,10 @@ cdef bint choose_notices(Banner* banners, Py_ssize_t count, Py_ssize_t least) ex
             before = banner.start - passed
             banner.at_edge = min(before, left - before) <= edge * left
             passed += banner.size
+            if banner.said and said_left >= least_said:
+                before = banner.said_start - said_passed
+                banner.at_edge = banner.at_edge or min(before, said_left - before) <= edge * said_left
+            said_passed += banner.said
     return True
 
 

@@ -173,7 +173,8 @@ def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[b
     2. A candidate is an outermost box with two mentions or more, mostly in blocks with a mention, that holds neither
        the headline nor a main part nor nearly all of the page.
     3. The candidates must leave the page enough other text.
-    4. A candidate is a notice if it lies at the beginning or the end of that other text.
+    4. A candidate is a notice if it lies at the beginning or the end of that other text, with its links or without, as
+       a menu may stand before it.
     """
     mentions = count_mentions(tree.texts)
     if sum(mentions) < MIN_MENTIONS or any(count_mentions([tree.title])):
@@ -206,12 +207,17 @@ def python_find_consent_notices(tree: BlockTree, roles: Sequence[int]) -> list[b
     left = size[0] - sum(size[box] for box in notices)
     if not notices or left < max(MIN_REST, MIN_REST_SHARE * size[0]):
         return []
+    pairs = zip(lengths, tree.link_lengths, strict=True)
+    said = [0 if 2 * links >= length else length for length, links in pairs]
+    said_size = subtree_totals(parents, boxes, said)
+    said_left = said_size[0] - sum(said_size[box] for box in notices)
     at_edge = [False] * len(parents)
-    starts, passed = _starts(tree, lengths), 0
-    for box in notices:
-        before = starts[box] - passed
-        at_edge[box] = min(before, left - before) <= MAX_EDGE_DISTANCE * left
-        passed += size[box]
+    for measured, sizes, others in ((lengths, size, left), (said, said_size, said_left)):
+        starts, passed = _starts(tree, measured), 0
+        for box in notices if others >= MIN_REST else ():
+            before = starts[box] - passed
+            at_edge[box] |= sizes[box] > 0 and min(before, others - before) <= MAX_EDGE_DISTANCE * others
+            passed += sizes[box]
     in_notice = mark_descendants(parents, at_edge)
     return [in_notice[box] for box in boxes]
 

@@ -25,6 +25,20 @@ def test_a_consent_text_at_the_edge_of_a_page_is_frame(html: str, layout: str) -
     assert kind_of(html + layout) is BlockClass.BOILERPLATE
 
 
+MENU = f"<div><ul>{''.join(f'<li><a href=/{word}>{word} and more</a></li>' for word in words('menu', 12))}</ul></div>"
+
+
+@pytest.mark.parametrize("html", [f"{MENU}<div>{WALL}</div>{ARTICLE}", f"{ARTICLE}<div>{WALL}</div>{MENU}"])
+def test_a_menu_may_stand_between_a_consent_text_and_the_edge(html: str) -> None:
+    """Of a short article, so that the menu is a good part of what is not said about cookies."""
+    assert kind_of(html) is BlockClass.BOILERPLATE
+    assert kind_of(html.replace(MENU, f"<p>{' '.join(words('text', 40))}</p>")) > BlockClass.BOILERPLATE
+
+
+def test_a_text_about_cookies_among_links_is_content() -> None:
+    assert kind_of(f"<h1>Links</h1>{MENU}<div>{WALL}</div>{MENU}") > BlockClass.BOILERPLATE
+
+
 def test_a_consent_text_knows_why_it_is_frame() -> None:
     """So that a report can say so."""
     blocks = read_page(f"<div>{WALL}</div>{ARTICLE}").blocks
