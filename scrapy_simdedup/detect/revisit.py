@@ -76,9 +76,11 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
         same: Change | None = "none" if now.structure else None
         return Revisit(record, "unchanged", 1.0, 0, same, no_change, evidence_of_equal(before))
     by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
+    reasons = {now.unjudged, before.unjudged}
+    if by_units and "too_short" in reasons and reasons <= {None, "too_short"} and before.extractor == now.extractor:
+        return _compare_short(now, before, record, clocks)
     if now.unjudged or before.extractor != now.extractor:
-        are_short = now.unjudged == before.unjudged == "too_short" and before.extractor == now.extractor
-        return _compare_short(now, before, record, clocks) if by_units and are_short else Revisit(record)
+        return Revisit(record)
     if before.unjudged:
         return Revisit(record, "changed")
     novel_words = None if by_units else settings.novel_words
@@ -109,13 +111,19 @@ def evidence_of_equal(before: PageFingerprint) -> ClockEvidence | None:
 
 
 def _compare_short(now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]) -> Revisit:
-    """A page too short to be compared with others: it is unchanged where its few units are, whatever its code says."""
+    """A page too short to be compared with others: it is unchanged where its few units are, whatever its code says.
+
+    It may have been longer, or be so now, by a notice or a menu that only some answers have.
+    """
+    other_kind: VerdictKind | None = None if now.unjudged else "changed"
     if now.page_units is None or before.units is None or not before.units.sequence:
-        return Revisit(record)
+        return Revisit(record, other_kind)
     changes, evidence = _compare_units(now, before, clocks)
-    same = not changes and (now.data, now.h1, now.total) == (before.data, before.h1, before.total)
+    same = not changes and (now.data, now.h1) == (before.data, before.h1)
+    if now.unjudged == before.unjudged:
+        same = same and now.total == before.total
     if not same or before.identity_differs(now):
-        return Revisit(record, evidence=evidence)
+        return Revisit(record, other_kind, unit_changes=changes if other_kind else None, evidence=evidence)
     return Revisit(record, "unchanged", unit_changes=changes, evidence=evidence)
 
 

@@ -457,3 +457,17 @@ async def test_what_a_redesign_puts_beside_the_text_is_still_compared_with_what_
                 html += f"<aside class=sidebar><p>{beside}</p></aside>"
             kinds.append((await detector.add(f"<title>Fair</title>{html}", url="https://fair.example/")).kind)
     assert kinds == ["new", "unchanged", "changed"]
+
+
+@on_asyncio
+async def test_a_page_that_a_notice_alone_makes_long_enough_is_compared_with_itself(sqlite_store: str) -> None:
+    """Some answers have the notice and some have not; what the page says is seen in either."""
+    kinds = []
+    notice = f"<div class=cookie-banner><p>{sentence('cookie', 14)}</p></div>"
+    for run, (before, rate) in enumerate([("", 7), (notice, 7), ("", 7), (notice, 8), ("", 9), ("", 9)]):
+        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
+            html = f"<title>Rates</title>{before}<main><h1>Rates</h1><p>{sentence('rate', 12)} {rate} cents</p></main>"
+            verdict = await detector.add(html, url="https://bank.example/")
+            kinds.append((verdict.kind, verdict.is_duplicate))
+    kept, dropped = [("changed", False), ("unjudged", False)], ("unchanged", True)
+    assert kinds == [("unjudged", False), dropped, dropped, *kept, dropped]
