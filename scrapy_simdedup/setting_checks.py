@@ -284,6 +284,9 @@ def preference(*criteria: str) -> Check:
     return check
 
 
+_NAME = re.compile(r"[^\W\d_]+(-[^\W\d_]+)?")
+
+
 def role_words(*roles: str) -> Check:
     """A check of words by the name of their role; they are sorted and in lower case, roles without words left out."""
 
@@ -297,10 +300,13 @@ def role_words(*roles: str) -> Check:
         for role, words in given.items():
             if role not in roles:
                 raise SettingError(name, role, f"there is no such role; write one of {_shown(roles)}")
-            if not isinstance(words, _LISTS) or not all(isinstance(word, str) and word.isalpha() for word in words):
-                raise SettingError(
-                    f"{name}[{role!r}]", words, "write a list of single words of letters, such as ['imprint']"
+            if not isinstance(words, _LISTS) or not all(
+                isinstance(word, str) and _NAME.fullmatch(word) for word in words
+            ):
+                remedy = (
+                    "write a list of single words of letters, or of two with a dash, such as ['imprint', 'side-box']"
                 )
+                raise SettingError(f"{name}[{role!r}]", words, remedy)
             made.append((role, tuple(sorted({word.lower() for word in words}))))
         return tuple(sorted((role, words) for role, words in made if words))
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
+from itertools import pairwise
 from typing import get_args
 
 from scrapy_simdedup.settings import RoleName
@@ -65,15 +66,17 @@ ARIA_ROLES: dict[str, int] = {
 }
 ROLE_WORDS: dict[int, str] = {
     NAV: """
-        breadcrumb breadcrumbs crumbs mainmenu menu menus nav navbar navigation navigator pager paginate pagination
-        paging sitemap submenu subnav toc toolbar topbar topnav
+        breadcrumb breadcrumbs bread-crumb bread-crumbs crumbs mainmenu menu menus nav navbar navigation navigator pager
+        paginate pagination paging sitemap submenu subnav toc toolbar topbar topnav
         hauptmenue inhaltsverzeichnis filariane migas navegacion navegacao paginacion paginacao navigazione
         paginazione daohang меню навигация 导航 菜单 面包屑 ナビ メニュー パンくず""",
     BRANDING: "branding masthead",
     FOOTER: """
         colophon copyright footer
         fusszeile piepagina rodape piedipagina podval подвал 页脚 フッター""",
-    ASIDE: "aside sidebar seitenleiste barralateral 侧栏 侧边栏 サイドバー",
+    ASIDE: """
+        aside sidebar side-bar sideblock side-block sidebox side-box sidecolumn side-column sidepanel side-panel
+        seitenleiste barralateral 侧栏 侧边栏 サイドバー""",
     WIDGET: "gadget widget widgets",
     COOKIE: "cmpbox consent cookie cookiebar cookies didomi gdpr modal onetrust popup dsgvo rgpd lgpd",
     AD: """
@@ -81,8 +84,9 @@ ROLE_WORDS: dict[int, str] = {
         promotion sponsor sponsored sponsors taboola
         werbung publicite publicidad publicidade pubblicita reklama guanggao реклама 广告 広告""",
     RELATED: """
-        alsolike crosssell popular readmore recommend recommendation recommendations recommended related similar
-        suggested suggestions trending upsell
+        alsolike also-like crosssell cross-sell cross-sells popular readmore recently-viewed recommend recommendation
+        recommendations recommended related similar
+        suggested suggestions trending upsell upsells up-sell up-sells
         empfehlungen similaires relacionados relacionadas correlati pohozhie похожие рекомендации 相关 推荐
         関連 おすすめ""",
     COMMENT: """
@@ -97,7 +101,8 @@ ROLE_WORDS: dict[int, str] = {
         datum fecha дата 日期 日付""",
 }
 """Words of class and id names by the role they give. Words that also name sizes or places (``bottom``, ``side``,
-``top``, ``more``, ``time``) are left out: ``padding-bottom`` is no footer."""
+``top``, ``more``, ``time``) are left out: ``padding-bottom`` is no footer.
+A word with a dash is two words in a row: ``side-box`` is found in ``leftSideBox``."""
 NON_TEXT_TAGS = frozenset(
     "title script style template audio canvas embed iframe map object svg video button datalist option select"
     " noembed noframes noscript".split()
@@ -196,15 +201,20 @@ class RoleWords(dict[str, int]):
         else:
             words = list(map(str.lower, _NAME_WORD.findall(name)))
         role = 0
-        if self._roles.keys().isdisjoint(words):  # as most names are, too
+        pairs = map("-".join, pairwise(words))
+        if self._roles.keys().isdisjoint(words) and self._roles.keys().isdisjoint(pairs):  # as most names are, too
             return role
-        before, end = "", 0
+        before, start, end, was_of_the_inside = "", 0, 0, False
         for match in _NAME_WORD.finditer(name):
             word = match.group().lower()
-            of_the_inside = before in _OF_THE_INSIDE and name[end : match.start()] in _JOINED
+            is_joined = name[end : match.start()] in _JOINED
+            of_the_inside = is_joined and before in _OF_THE_INSIDE
             if word in self._roles and not of_the_inside and not _is_part_of_a_hash(name, *match.span()):
                 role |= self._roles[word]
-            before, end = word, match.end()
+            pair = f"{before}-{word}"
+            if pair in self._roles and is_joined and not was_of_the_inside:
+                role |= 0 if _is_part_of_a_hash(name, start, match.end()) else self._roles[pair]
+            before, start, end, was_of_the_inside = word, *match.span(), of_the_inside
         return role
 
 

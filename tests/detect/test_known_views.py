@@ -99,3 +99,26 @@ async def test_the_same_job_in_another_town_is_no_view_of_the_town(url_of: Calla
             html = f"<title>Jobs in {TOWNS[town]}</title><main>{text}<p>Apply at our branch in {TOWNS[town]}</p></main>"
             verdict = await detector.add(html, url=f"https://jobs.example/{url_of(town, job)}")
             assert not verdict.is_duplicate
+
+
+def product_page(number: int, request: int) -> str:
+    """A page of a shop between two columns, whose boxes show other products at each request."""
+    name, text = name_of(number), " ".join(words(("description", number), 40))
+    teasers = [
+        f"<div><a href=/{at}>{' '.join(words((request, at), 3))}</a><p>{at + request}.90</div>" for at in range(8)
+    ]
+    boxes = [
+        f'<div class="leftBox"><h3>{box}</h3><div class="sideBoxContent">{teasers[at]}{teasers[at + 4]}</div></div>'
+        for at, box in enumerate(("New", "Featured", "Liked", "Seen"))
+    ]
+    middle = f"<h1>{name}</h1><ul><li>Model {number}<li>{number + 3} in stock</ul><div>{text}</div>"
+    menu = "<div id=mainNav><a href=/>Home</a> <a href=/news>News</a></div>"
+    return f"<title>{name}</title>{menu}<div class=col1>{''.join(boxes)}</div><div class=col2>{middle}</div>"
+
+
+@on_asyncio
+async def test_a_product_is_known_under_its_other_category_whatever_stands_beside_it() -> None:
+    async with NearDuplicateDetector(secret="shop") as detector:
+        urls = [f"https://shop.example/item?category={of % 3}&id={of // 3}" for of in range(24)]
+        verdicts = [await detector.add(product_page(at // 3, at), url=url) for at, url in enumerate(urls)]
+    assert [verdict.is_duplicate for verdict in verdicts] == [False, True, True] * 8

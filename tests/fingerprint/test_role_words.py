@@ -55,7 +55,8 @@ def test_pages_that_were_read_with_other_words_are_not_compared() -> None:
     [
         ({"sidebar": ["kasten"]}, "'sidebar'.*no such role.*'navigation'.*'aside'"),
         ({"aside": "kasten"}, "list of single words"),
-        ({"aside": ["box-left"]}, "single words of letters"),
+        ({"aside": ["box left"]}, "words of letters"),
+        ({"aside": ["box-left-top"]}, "words of letters"),
         (["kasten"], "dictionary such as"),
     ],
 )

@@ -32,6 +32,11 @@ from scrapy_simdedup.page.roles import (
         ("siteFooter", FOOTER),
         ("SITE_FOOTER wide", FOOTER),
         ("main-nav sidebar", NAV | ASIDE),
+        ("left-side-bar", ASIDE),
+        ("sideBoxContent", ASIDE),
+        ("inside-box", 0),
+        ("side", 0),
+        ("boxSide", 0),
         ("js-advert2", AD),
         ("werbung oben", AD),
         ("commentaires", COMMENT),
@@ -53,7 +58,11 @@ def test_a_name_has_the_roles_of_its_words(name: str, role: int) -> None:
 
 
 @pytest.mark.parametrize(
-    "name", ["no-footer", "has-sidebar", "layout--with-sidebar", "withoutNav", "hasComments", "NO_BANNER", "non-modal"]
+    "name",
+    [
+        *("no-footer", "has-sidebar", "layout--with-sidebar", "withoutNav", "hasComments", "NO_BANNER", "non-modal"),
+        *("hasSideBar", "no-side-bar"),
+    ],
 )
 def test_what_an_element_holds_or_lacks_is_not_what_it_is(name: str) -> None:
     assert DEFAULT_ROLE_WORDS[name] == 0
@@ -84,8 +93,8 @@ def test_what_a_page_builder_writes_on_everything_says_nothing() -> None:
 
 def test_words_can_be_added() -> None:
     """A site's own names extend those that come with the package, and leave them as they are."""
-    words = RoleWords({META: ["Impressum"], AD: ["footer"]})
-    assert words["impressum"] == META | BY_SETTING
+    words = RoleWords({META: ["Impressum", "left-box"], AD: ["footer"]})
+    assert words["impressum"] == words["leftBox2"] == META | BY_SETTING
     assert words["footer"] == FOOTER | AD | BY_SETTING
     assert DEFAULT_ROLE_WORDS["impressum"] == 0
 
