@@ -7,6 +7,7 @@ The content model, or Readability, chooses the blocks that are main content, and
 from __future__ import annotations
 
 import logging
+import re
 from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
@@ -36,6 +37,7 @@ MAX_NOTE_ELEMENTS = 100
 MAX_NOTE_LENGTH = 2_000
 _TABLE = TAG_IDS["table"]
 _H1 = TAG_IDS["h1"]
+_WORD = re.compile(r"\w+")
 _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
@@ -275,20 +277,41 @@ def _blocks_of(root: HtmlElement, last: Sequence[int], links: Sequence[Any]) -> 
 
 
 def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
-    """Choose the last ``<h1>`` above the chosen blocks, if none is among them and it is no boilerplate.
+    """Choose the headline above the chosen blocks, if it is not among them and is no boilerplate.
 
-    The references that the model learned from are bodies of texts, most of them without their headline. A headline with
-    line breaks is chosen with all its lines.
+    That is the last ``<h1>`` there, or else, as on the pages of a manual in chapters, the last heading that the title
+    repeats. An ``<h1>`` that it repeats may also stand between the blocks. The references that the model learned from
+    are bodies of texts, most of them without their headline. An ``<h1>`` with line breaks is chosen with all its lines.
     """
-    headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
-    if not headlines or True not in chosen:
+    if True not in chosen:
         return
+    headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
     if not any(chosen[number] for number in headlines):
-        above = [number for number in headlines if number < chosen.index(True)]
+        first = chosen.index(True)
+        above = [number for number in headlines if number < first] or _titled_headings(tree, chosen, first)
         if above and not is_boilerplate(tree, above[-1]):
             chosen[above[-1]] = True
     boxes = {tree.boxes[number] for number in headlines if chosen[number]}
     _choose((n for n in headlines if tree.boxes[n] in boxes and tree.box_tags[tree.boxes[n]] == _H1), chosen, True)
+
+
+def _titled_headings(tree: BlockTree, chosen: Sequence[bool], first: int) -> list[int]:
+    """The headings that repeat most of the title, above the first chosen block; none if one of them is chosen.
+
+    An ``<h1>`` may also stand behind that block.
+    """
+    title, words = _words_of(tree.title), {number: _words_of(tree.texts[number]) for number in tree.headings}
+    most = max((len(of) for of in words.values() if of in title), default=0) if title.strip() else 0
+    titled = [number for number, of in words.items() if len(of) == most and of in title]
+    if any(chosen[number] for number in titled):
+        return []
+    last = len(chosen) - 1 - chosen[::-1].index(True)
+    return [number for number in titled if number < (last if tree.text_roles[number] & H1 else first)]
+
+
+def _words_of(text: str) -> str:
+    """The words of a text between spaces, so that one text stands in another as whole words or not at all."""
+    return f" {' '.join(_WORD.findall(text.lower()))} "
 
 
 def _blocks_of_article(root: HtmlElement, tree: BlockTree) -> list[bool]:

@@ -181,6 +181,36 @@ def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: py
 
 
 @pytest.mark.parametrize(
+    ("html", "taken", "expected"),
+    [
+        # A chapter of a manual: its heading is no h1, and the title repeats it.
+        ("<title>2. The pier | Guide</title><h2>Guide</h2><h2>2. The pier</h2><p>Text</p>", "00 1", "01 1"),
+        ("<title>The pier | Guide</title><h2>Guide</h2><h2>Opening</h2><p>Text</p>", "00 1", "10 1"),
+        ("<title>The pier</title><h2>Opening</h2><p>Text</p>", "0 1", "0 1"),
+        ("<title></title><h2>***</h2><p>Text</p>", "0 1", "0 1"),
+        ("<title>The pier, Cromer</title><h2>The pier, Cromer</h2><h3>The pier</h3><p>Text</p>", "01 1", "11 1"),
+        ("<title>The pier</title><h3>The pier</h3><p>Text</p><h4>The pier</h4><p>More</p>", "0 1 1 1", "0 1 1 1"),
+        # What stands before an h1 was taken, such as a price in a column.
+        ("<title>The pier</title><p>5.00</p><h1>The pier</h1><p>Text</p>", "1 0 1", "1 1 1"),
+        ("<title>Shop</title><p>5.00</p><h1>The pier</h1><p>Text</p>", "1 0 1", "1 0 1"),
+        ("<title>The pier</title><p>Text</p><h2>The pier</h2><p>More</p>", "1 0 1", "1 0 1"),
+        ("<title>The pier</title><p>Text</p><h1>The pier</h1>", "1 0", "1 0"),
+        ("<title>The pier</title><nav><h2>The pier</h2></nav><p>Text</p>", "0 1", "0 1"),
+    ],
+)
+def test_where_no_h1_is_above_the_text_the_title_tells_the_headline(
+    html: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    root = parse(html).root
+    assert root is not None
+    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
+    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
+    found = find_content_blocks(root, tree, "content")
+    assert "".join("01"[chosen] for chosen in found) == expected.replace(" ", "")
+
+
+@pytest.mark.parametrize(
     ("below", "taken", "expected"),
     [("", "00 1", "11 1"), ("", "01 1", "11 1"), ("<h1>The pier</h1>", "10 1 0", "11 1 0")],
 )
