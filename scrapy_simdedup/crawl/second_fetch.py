@@ -53,7 +53,8 @@ META_SECOND = "simdedup_second"
 that is kept. The record of the stub may be lost, or another record of the cluster is more like the page. What is
 dropped again would be fetched again, and so on."""
 DOUBTFUL = "doubtful"
-"""The mark of those that are judged again, and dropped again if they are repeats after all."""
+"""The mark of those that are judged again, and dropped again if they are repeats after all: they were in doubt, or a
+stub was found since then, which they may repeat as well."""
 ASKED = "asked"
 """The mark of those that are asked of the server to see whether they say what they said; they are dropped again."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
@@ -88,6 +89,8 @@ class SecondFetches:
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
         self.new_stubs: set[Original] = set()
         """Stubs for which other processes may have dropped pages; see :meth:`fetch_of_others`."""
+        self._sites_of_stubs: set[str] = set()
+        """Sites with a stub that was found since the crawl was idle."""
         self._questions: dict[Original, bool] = {}
         """By the original of pages that may be records, whether some of them were asked for again."""
         self._uncounted: Counter[str] = Counter()
@@ -144,6 +147,8 @@ class SecondFetches:
         key = (site, original)
         if key not in self._stubs and self._notes is not None:
             self.new_stubs.add(key)
+        if key not in self._stubs:
+            self._sites_of_stubs.add(site)
         self._stubs.add(key)
         self._fetch(key)
 
@@ -170,13 +175,17 @@ class SecondFetches:
         for key in list(self._dropped):
             dropped, uncounted = len(self._dropped[key]), self._uncounted[key[0]]
             may_be_family = uncounted and 1 + dropped + uncounted >= MIN_PLACES_OF_FAMILY
-            self._fetch(key, mark=True if may_be_family else DOUBTFUL)
+            is_asked = may_be_family or key[0] in self._sites_of_stubs
+            self._fetch(key, mark=True if may_be_family else DOUBTFUL, doubtful=not is_asked)
         self._uncounted.clear()
+        self._sites_of_stubs.clear()
         for key, is_asked in self._questions.items():
-            pages = [] if is_asked else self._dropped.get(key, [])  # none while all of them are judged once more
+            pages = self._dropped.get(key, [])
+            if is_asked or len(pages) < MIN_SAID_AGAIN:  # most of them, while they are judged once more
+                continue
             for request, _ in pages[:MIN_SAID_AGAIN]:
                 self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
-            self._questions[key] = is_asked or bool(pages)
+            self._questions[key] = True
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
         dropped = self._dropped.pop(key, [])
@@ -187,8 +196,8 @@ class SecondFetches:
         self._held_bytes -= sum(len(response.body) for _, response in taken if response is not None)
         return taken
 
-    def _fetch(self, key: Original, *, mark: object = True) -> None:
-        for request, response in self._take(key, doubtful=mark is DOUBTFUL):
+    def _fetch(self, key: Original, *, mark: object = True, doubtful: bool = False) -> None:
+        for request, response in self._take(key, doubtful=doubtful):
             self._ask(request, response, mark)
             if self._notes is not None:
                 self._notes.taken(request)

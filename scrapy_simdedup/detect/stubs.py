@@ -6,7 +6,7 @@ whatever the query says; it is the whole URL at a path where queries tell pages 
 for. Nor is a thread that is shown whole at the URL of each post (:mod:`~scrapy_simdedup.detect.threads`). Where most of
 what a site gave lately is one content, the site has put up a wall.
 
-Pages with a line of their own each may be records, or one article with a quote of the day: where they are but a few,
+Pages with a text of their own each may be records, or one article with a quote of the day: where they are but a few,
 and at one path whose queries nobody knows. What such pages say when they are fetched again tells which.
 """
 
@@ -94,6 +94,8 @@ class _ContentUrls:
     """Pages that do not say what the original says, but what they said before."""
     copies: int = 0
     """Pages that say what the original says, at its own path."""
+    texts: set[int] = field(default_factory=set)
+    """Some of the different things that they say."""
 
     @property
     def is_thread(self) -> bool:
@@ -124,11 +126,13 @@ class _ContentUrls:
 
     @property
     def have_queries(self) -> bool:
-        """Whether each page has a line of its own, and its own value of a parameter that the first URL has, too.
+        """Whether each page has a text of its own, and its own value of a parameter that the first URL has, too.
 
         An article at its own path is no record, whatever is added to its URL to print it or to reply to somebody.
         """
-        if self.own_lines < MIN_PLACES_OF_FAMILY - 1:
+        if len(self.texts) < MIN_PLACES_OF_FAMILY - 1 or not self.is_family or self.is_thread:
+            return False
+        if self.marked is not None and self.marked.are_joined:
             return False
         _, first = marks_of_url(self.samples[0])
         names = {name for token in first if (name := _parameter(token))}
@@ -196,13 +200,15 @@ class StubDetector:
         content: str,
         *,
         other_text: bool = False,
+        text: int = 0,
         other_rows: OtherRows | None = None,
         said_before: bool = False,
     ) -> bool:
         """Count a page under its content; whether that content is a stub.
 
-        ``other_text`` says whether the page does not say just what the content says, ``other_rows`` are the lines in
-        which the two differ; ``said_before`` says whether it was fetched before, and was as it is.
+        ``other_text`` says whether the page does not say just what the content says, ``text`` is a digest of what it
+        says, and ``other_rows`` are the lines in which the two differ; ``said_before`` says whether it was fetched
+        before, and was as it is.
         """
         self.unsaved += 1
         asked, tokens = marks_of_url(url)
@@ -217,6 +223,8 @@ class StubDetector:
             urls.marked = urls.marked or MarkedLines()
             urls.marked.add(other_rows)
         urls.said_again += said_before and other_text
+        if other_text and len(urls.texts) < MIN_PLACES_OF_FAMILY:
+            urls.texts.add(text)
         self._count_path(path, content)
         self._recent.append((content, tokens))
         if not urls.is_stub and self._has_places(urls, urls.least):
@@ -268,6 +276,7 @@ class StubDetector:
                     urls.may_be_records,
                     urls.said_again,
                     urls.copies,
+                    sorted(urls.texts),
                 )
                 for content, urls in self._contents.items()
             ],
@@ -285,7 +294,8 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens, others, marked, records, *more in counts["contents"]:
+            for content, count, is_stub, samples, paths, tokens, others, marked, *of_records in counts["contents"]:
+                may_be_records, said_again, copies, texts = of_records
                 made._contents[content] = _ContentUrls(
                     int(count),
                     Counter(dict(paths)),
@@ -294,8 +304,10 @@ class StubDetector:
                     bool(is_stub),
                     int(others),
                     None if marked is None else MarkedLines.from_rows(marked),
-                    bool(records),
-                    *map(int, more),
+                    bool(may_be_records),
+                    int(said_again),
+                    int(copies),
+                    set(texts),
                 )
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))

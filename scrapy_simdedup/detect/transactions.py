@@ -234,7 +234,10 @@ class Transactions:
             if others is not None:
                 rows = OtherRows() if others.sequence == kept.sequence else other_rows(units, others, MAX_ROWS)
         said_before = decision.evidence is not None and not decision.evidence.edited
-        is_stub = detector.observe(page.url, content, other_text=other_text, other_rows=rows, said_before=said_before)
+        text = 0 if kept is None else kept.sequence + kept.title
+        is_stub = detector.observe(
+            page.url, content, other_text=other_text, text=text, other_rows=rows, said_before=said_before
+        )
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails

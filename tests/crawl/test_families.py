@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 import os
+import random
 import signal
 import sys
 import threading
@@ -211,6 +212,34 @@ async def test_copies_of_its_first_page_hide_no_small_family() -> None:
             site[path] = member(FAMILIES["events in other cities"](0))
         done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, paths[0], *copies, *paths[1:]))
         assert sorted(done.urls) == sorted(site.urls(*others, *paths))
+
+
+@pytest.mark.parametrize("before", [0, 19, 20])
+@on_asyncio
+async def test_records_that_differ_in_numbers_under_one_headline_are_kept(before: int) -> None:
+    """Those that came before the site was known are in doubt, and the others wait for them."""
+    with Site() as site:
+        others, records = serve_others(site, 8), [f"/show?id={number}" for number in range(20)]
+        for number, path in enumerate(records):
+            rows = "".join(f"<tr><td>{name}</td><td>{7 * number + at}</td></tr>" for at, name in enumerate(words(1, 3)))
+            site[path] = page("record", "the same frame", body=f"<table>{rows}</table>{prose('record', 80)}")
+        urls = site.urls(*records[:before], *others, *records[before:])
+        done = await crawl(PathsSpider, ADDON, urls=urls)
+        assert sorted(done.urls) == sorted(urls)
+
+
+@on_asyncio
+async def test_what_was_dropped_for_another_record_is_kept_once_some_are_known_to_be_a_family() -> None:
+    """Of records with a few marks each many are alike, and most are dropped for one of several originals."""
+    rng = random.Random(5)
+    with Site() as site:
+        records = [f"/show?id={number}" for number in range(60)]
+        marks = rng.sample([f"{number:05}" for number in range(100_000) if set(str(number)) <= set("123456")], 60)
+        for marked, path in zip(marks, records, strict=True):
+            rows = "".join(f"<tr><td>{words(at, 1)[0]}</td><td>{mark}</td></tr>" for at, mark in enumerate(marked))
+            site[path] = page("record", "the same frame", body=f"<table>{rows}</table>{prose('record', 80)}")
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*records))
+        assert sorted(done.urls) == sorted(site.urls(*records))
 
 
 @pytest.mark.parametrize("cache", [False, True])

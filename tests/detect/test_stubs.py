@@ -100,7 +100,9 @@ def observe_records(watch: StubDetector, path: str, count: int, *, said_before: 
     """Observe pages of one content, of which each has another line in place of one; for each, whether it is a stub."""
     lines = [OtherRows(lost=(1,), new=(number + 2,), own_words=3, words=3, blocks=1) for number in range(count)]
     return [
-        watch.observe(f"{HOST}{path.format(n)}", STUB, other_text=n > 0, other_rows=line, said_before=said_before)
+        watch.observe(
+            f"{HOST}{path.format(n)}", STUB, other_text=n > 0, text=n, other_rows=line, said_before=said_before
+        )
         for n, line in enumerate(lines)
     ]
 
@@ -113,6 +115,15 @@ def test_pages_that_a_query_tells_apart_are_a_family_if_some_say_again_what_they
     found = observe_records(watch, path, MIN_SAID_AGAIN + 1, said_before=True)
     assert found == [False] * MIN_SAID_AGAIN + [True]
     assert not watch.may_be_records(STUB)
+
+
+@pytest.mark.parametrize(("texts", "are_many"), [(4, False), (8, True)])
+def test_records_have_many_texts_in_whatever_rows_they_differ(texts: int, are_many: bool) -> None:
+    """Two advertisements that take turns are no records, nor four greetings."""
+    watch = watch_with_pages()
+    for number in range(3 * MIN_PLACES_OF_FAMILY):
+        watch.observe(f"{HOST}/show?id={number}", STUB, other_text=number > 0, text=number % texts)
+    assert watch.may_be_records(STUB) == are_many
 
 
 @pytest.mark.parametrize("path", ["/show?id=3", "/show?id=3&from={}", "/show?from={}"])
