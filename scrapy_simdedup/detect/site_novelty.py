@@ -204,7 +204,9 @@ class SiteNovelty:
         fp, novel_words = page.fingerprint, page.settings.novel_words
         records = [record for record in map(self._records.__getitem__, asked.tolist()) if record.key != page.key]
         originals = [PageFingerprint.from_bytes(record.fingerprint) for record in records]
-        if not fp.unjudged and any(original.exact == fp.exact for original in originals):
+        if not fp.unjudged and any(
+            original.exact == fp.exact and _have_one_order(fp, original) for original in originals
+        ):
             return OwnText(0)
         is_variant = self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist()))
         others, urls = self._other_pages(fp, near), [page.url, *(record.url for record in records)]
@@ -289,6 +291,11 @@ class SiteNovelty:
         if known is not None and known[0] == id_:
             return known
         return id_, self._text_units(row)
+
+
+def _have_one_order(one: PageFingerprint, other: PageFingerprint) -> bool:
+    """Whether pages with one set of texts have them in one order, and equally often, as far as that is known."""
+    return one.units is None or other.units is None or one.units.sequence == other.units.sequence
 
 
 def _names_in(url: str) -> Counter[str]:

@@ -236,3 +236,41 @@ async def test_of_the_pages_of_a_family_a_repeat_is_dropped_for_the_one_with_its
         ]
     assert not any(verdict.is_duplicate for verdict in kept)
     assert [verdict.original for verdict in repeats if verdict.is_duplicate] == urls
+
+
+@pytest.mark.parametrize("answers", ["nynyny", "nyynyn", "yynyyn"])
+@pytest.mark.parametrize("text", [0, 120])
+@on_asyncio
+async def test_other_answers_to_the_same_questions_make_another_page(answers: str, text: int) -> None:
+    """Each answer stands on the other page, too: as often, so that both have one set of texts, or not."""
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://polls.example/{number}")
+        found = []
+        for at, given in enumerate(["ynynyn", answers, answers]):
+            rows = "".join(
+                f"<tr><td>{' '.join(words(number, 3))}?</td><td>{'Yes' if answer == 'y' else 'No'}</td></tr>"
+                for number, answer in enumerate(given)
+            )
+            html = page("poll", body=f"<table>{rows}</table>{prose('poll', text)}")
+            found.append(await detector.add(html, url=f"https://polls.example/poll/{at}"))
+    assert [verdict.is_duplicate for verdict in found] == [False, False, True]
+
+
+@on_asyncio
+async def test_the_rows_of_a_table_in_another_order_make_no_other_page() -> None:
+    """Many have one answer, and each stands beside what it is about."""
+    rows = [
+        f"<tr><td>{' '.join(words(number, 3))}</td><td>{('Yes', 'No')[number % 2]}</td></tr>" for number in range(8)
+    ]
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://polls.example/{number}")
+        found = [
+            await detector.add(
+                page("poll", body=f"<table>{''.join(rows[at:] + rows[:at])}</table>{prose('poll', 120)}"),
+                url=f"https://polls.example/poll?by={at}",
+            )
+            for at in (0, 3)
+        ]
+    assert [verdict.is_duplicate for verdict in found] == [False, True]
