@@ -210,6 +210,7 @@ class ResponseHandler:
         may_drop = verdict.is_duplicate and not is_kept_whatever
         if verdict.kind == "stub" and verdict.original_key is not None:  # maybe another process of the run found it
             self._second_fetches.stub_found(site, verdict.original_key)
+            self._second_fetches.is_of_family(request)
         if self._second_fetches.new_stubs:
             await self._second_fetches.fetch_of_others()
         if verdict.reason == "store_error":

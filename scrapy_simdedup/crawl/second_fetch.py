@@ -53,8 +53,8 @@ META_SECOND = "simdedup_second"
 that is kept. The record of the stub may be lost, or another record of the cluster is more like the page. What is
 dropped again would be fetched again, and so on."""
 DOUBTFUL = "doubtful"
-"""The mark of those that are judged again, and dropped again if they are repeats after all: they were in doubt, or a
-stub was found since then, which they may repeat as well."""
+"""The mark of those that are judged again, and dropped again if they are repeats after all: they were in doubt, or may
+be records, and a family was found since then of which they may be as well."""
 ASKED = "asked"
 """The mark of those that are asked of the server to see whether they say what they said; they are dropped again."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
@@ -89,8 +89,10 @@ class SecondFetches:
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
         self.new_stubs: set[Original] = set()
         """Stubs for which other processes may have dropped pages; see :meth:`fetch_of_others`."""
-        self._sites_of_stubs: set[str] = set()
-        """Sites with a stub that was found since the crawl was idle."""
+        self._asked: weakref.WeakKeyDictionary[Request, Original] = weakref.WeakKeyDictionary()
+        """The originals of the pages that were asked for again."""
+        self._families: set[Original] = set()
+        """Those of which such a page turned out to be of a family that has another original."""
         self._questions: dict[Original, bool] = {}
         """By the original of pages that may be records, whether some of them were asked for again."""
         self._uncounted: Counter[str] = Counter()
@@ -147,14 +149,17 @@ class SecondFetches:
         key = (site, original)
         if key not in self._stubs and self._notes is not None:
             self.new_stubs.add(key)
-        if key not in self._stubs:
-            self._sites_of_stubs.add(site)
         self._stubs.add(key)
         self._fetch(key)
 
     def may_be_records(self, site: str, original: bytes) -> None:
         """Ask for some of the pages that this process dropped for an original, once nothing else is left to fetch."""
         self._questions.setdefault((site, original), False)
+
+    def is_of_family(self, request: Request) -> None:
+        """Judge once more what was dropped for the original of a page that was asked for again, and is of a family."""
+        if request in self._asked:
+            self._families.add(self._asked[request])
 
     def store_failed(self, site: str) -> None:
         """Count a page of a site that could not be judged: it may be the one by which a stub would have been found."""
@@ -175,16 +180,18 @@ class SecondFetches:
         for key in list(self._dropped):
             dropped, uncounted = len(self._dropped[key]), self._uncounted[key[0]]
             may_be_family = uncounted and 1 + dropped + uncounted >= MIN_PLACES_OF_FAMILY
-            is_asked = may_be_family or key[0] in self._sites_of_stubs
-            self._fetch(key, mark=True if may_be_family else DOUBTFUL, doubtful=not is_asked)
+            are_all = may_be_family or key in self._families
+            self._fetch(key, mark=True if may_be_family else DOUBTFUL, doubtful=not are_all)
         self._uncounted.clear()
-        self._sites_of_stubs.clear()
+        self._families.clear()
         for key, is_asked in self._questions.items():
             pages = self._dropped.get(key, [])
             if is_asked or len(pages) < MIN_SAID_AGAIN:  # most of them, while they are judged once more
                 continue
             for request, _ in pages[:MIN_SAID_AGAIN]:
-                self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
+                again = self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
+                if again is not None:
+                    self._asked[again] = key
             self._questions[key] = True
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
