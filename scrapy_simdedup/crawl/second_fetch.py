@@ -40,7 +40,7 @@ from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import is_alive
-from scrapy_simdedup.detect.stubs import MIN_PLACES_OF_FAMILY, MIN_SAID_AGAIN
+from scrapy_simdedup.detect.stubs import MIN_PLACES_OF_FAMILY
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures, whole_journal
@@ -93,8 +93,8 @@ class SecondFetches:
         """The originals of the pages that were asked for again."""
         self._families: set[Original] = set()
         """Those of which such a page turned out to be of a family that has another original."""
-        self._questions: dict[Original, bool] = {}
-        """By the original of pages that may be records, whether some of them were asked for again."""
+        self._questions: dict[Original, int] = {}
+        """By the original of pages that may be records, how many are to be asked for again; 0 once that is done."""
         self._uncounted: Counter[str] = Counter()
         """By site, the pages that could not be judged, as the store failed."""
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -114,8 +114,8 @@ class SecondFetches:
         with reporting_failures(self._on_store_error):
             if self._notes is None:
                 return
-            for key, is_asked in self._questions.items():
-                for request, _ in () if is_asked else self._dropped.get(key, ()):
+            for key, count in self._questions.items():
+                for request, _ in self._dropped.get(key, ()) if count else ():
                     await self._notes.add(request, key, is_doubtful=True)
             await self._notes.close()
 
@@ -152,9 +152,10 @@ class SecondFetches:
         self._stubs.add(key)
         self._fetch(key)
 
-    def may_be_records(self, site: str, original: bytes) -> None:
-        """Ask for some of the pages that this process dropped for an original, once nothing else is left to fetch."""
-        self._questions.setdefault((site, original), False)
+    def may_be_records(self, site: str, original: bytes, count: int) -> None:
+        """Ask for so many of the pages that were dropped here for an original, once nothing else is left to fetch."""
+        key = (site, original)
+        self._questions[key] = count if self._questions.get(key, count) else 0
 
     def is_of_family(self, request: Request) -> None:
         """Judge once more what was dropped for the original of a page that was asked for again, and is of a family."""
@@ -184,15 +185,15 @@ class SecondFetches:
             self._fetch(key, mark=True if may_be_family else DOUBTFUL, doubtful=not are_all)
         self._uncounted.clear()
         self._families.clear()
-        for key, is_asked in self._questions.items():
+        for key, count in self._questions.items():
             pages = self._dropped.get(key, [])
-            if is_asked or len(pages) < MIN_SAID_AGAIN:  # most of them, while they are judged once more
+            if len(pages) < count:  # most of them, while they are judged once more
                 continue
-            for request, _ in pages[:MIN_SAID_AGAIN]:
+            for request, _ in pages[:count]:
                 again = self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
                 if again is not None:
                     self._asked[again] = key
-            self._questions[key] = True
+            self._questions[key] = 0
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
         dropped = self._dropped.pop(key, [])

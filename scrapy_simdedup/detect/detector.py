@@ -54,8 +54,8 @@ class NearDuplicateDetector:
         on_wall: called when most of what a site gave lately is one content.
         on_stub: called with the site and the key of an original that turned out to be a stub: pages that were dropped
             for it would be kept now.
-        on_records: called with the site and the key of an original whose copies may be records of their own, which it
-            shows if some are fetched again and say what they said.
+        on_records: called with the site and the key of an original whose copies may be records of their own, and how
+            many of them show that if they are fetched again and say what they said.
         fingerprinter: makes the fingerprints; None makes them in this process.
         resumable: whether another process may go on with the run; the store then keeps its counts of stubs, if it has a
             name.
@@ -76,7 +76,7 @@ class NearDuplicateDetector:
         on_store_error: Callable[[StoreError], None] | None = None,
         on_wall: Callable[[Wall], None] | None = None,
         on_stub: Callable[[str, bytes], None] | None = None,
-        on_records: Callable[[str, bytes], None] | None = None,
+        on_records: Callable[[str, bytes, int], None] | None = None,
         fingerprinter: Fingerprinter | None = None,
         resumable: bool = True,
         **keywords: Any,

@@ -140,6 +140,12 @@ class _ContentUrls:
         return max(values.values(), default=0) >= MIN_PLACES_OF_FAMILY
 
     @property
+    def to_ask(self) -> int:
+        """How many pages must say again what they said to be records, if they may be some."""
+        has_few = len(self.paths) >= MIN_PATHS_OF_RECORDS and self.own_lines >= MIN_PATHS_OF_RECORDS - 1
+        return min(MIN_SAID_AGAIN, self.own_lines) if has_few else MIN_SAID_AGAIN
+
+    @property
     def have_paths(self) -> bool:
         """Whether no path of a URL names the end of another one, as that of an article's print view does."""
         by_path = {marks_of_url(url)[0]: url for url in self.samples}
@@ -232,13 +238,13 @@ class StubDetector:
         if not urls.may_be_records and MIN_PATHS_OF_RECORDS <= len(urls.paths) <= 1 + urls.own_lines:
             urls.may_be_records = urls.have_paths and self._are_unrelated(content, urls)
         urls.may_be_records = urls.may_be_records or urls.have_queries
-        urls.is_stub |= urls.may_be_records and 0 < min(MIN_SAID_AGAIN, urls.own_lines) <= urls.said_again
+        urls.is_stub |= urls.may_be_records and urls.said_again >= urls.to_ask
         return urls.is_stub
 
-    def may_be_records(self, content: str) -> bool:
-        """Whether the pages of a content may be a family, which is known once some of them are fetched again."""
+    def to_ask(self, content: str) -> int:
+        """How many pages of a content are to be fetched again to tell whether it is a family; 0 where none are."""
         urls = self._contents.get(content)
-        return urls is not None and urls.may_be_records and not urls.is_stub
+        return urls.to_ask if urls is not None and urls.may_be_records and not urls.is_stub else 0
 
     def wall(self) -> Wall | None:
         """The wall that the newest page belongs to, reported once; None if it is none, or no new one."""

@@ -68,7 +68,7 @@ class Transactions:
         on_store_error: Callable[[StoreError], None],
         on_wall: Callable[[Wall], None] | None = None,
         on_stub: Callable[[str, bytes], None] | None = None,
-        on_records: Callable[[str, bytes], None] | None = None,
+        on_records: Callable[[str, bytes, int], None] | None = None,
         keeps_counts: bool = True,
     ) -> None:
         self._store_name, self._on_store_error = store_name, on_store_error
@@ -243,8 +243,8 @@ class Transactions:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails
             if self._on_stub is not None:
                 self._on_stub(page.site, original.original or original.key)
-        elif original is not None and self._on_records is not None and detector.may_be_records(content):
-            self._on_records(page.site, original.original or original.key)
+        elif original is not None and self._on_records is not None and (count := detector.to_ask(content)):
+            self._on_records(page.site, original.original or original.key, count)
         if wall and self._on_wall is not None:
             self._on_wall(wall)
 

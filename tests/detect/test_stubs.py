@@ -111,10 +111,10 @@ def observe_records(watch: StubDetector, path: str, count: int, *, said_before: 
 def test_pages_that_a_query_tells_apart_are_a_family_if_some_say_again_what_they_said(path: str) -> None:
     watch = watch_with_pages()
     assert not any(observe_records(watch, path, MIN_PLACES_OF_FAMILY))
-    assert watch.may_be_records(STUB)
+    assert watch.to_ask(STUB)
     found = observe_records(watch, path, MIN_SAID_AGAIN + 1, said_before=True)
     assert found == [False] * MIN_SAID_AGAIN + [True]
-    assert not watch.may_be_records(STUB)
+    assert not watch.to_ask(STUB)
 
 
 @pytest.mark.parametrize(("texts", "are_many"), [(4, False), (8, True)])
@@ -123,7 +123,7 @@ def test_records_have_many_texts_in_whatever_rows_they_differ(texts: int, are_ma
     watch = watch_with_pages()
     for number in range(3 * MIN_PLACES_OF_FAMILY):
         watch.observe(f"{HOST}/show?id={number}", STUB, other_text=number > 0, text=number % texts)
-    assert watch.may_be_records(STUB) == are_many
+    assert bool(watch.to_ask(STUB)) == are_many
 
 
 @pytest.mark.parametrize("path", ["/show?id=3", "/show?id=3&from={}", "/show?from={}"])
@@ -131,7 +131,7 @@ def test_pages_whose_queries_are_one_or_add_something_to_the_first_are_no_record
     watch = watch_with_pages()
     watch.observe(f"{HOST}/show?id=3", STUB)
     assert not any(observe_records(watch, path, MIN_PLACES_OF_FAMILY))
-    assert not watch.may_be_records(STUB)
+    assert not watch.to_ask(STUB)
 
 
 @pytest.mark.parametrize("separator", "&;")
