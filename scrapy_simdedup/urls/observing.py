@@ -188,7 +188,28 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
     if not is_stub:
         tags = {rule: site.coarsen_tag(rule, tag) for rule, tag in known.tags.items()}
         blamed = open_dispute(seen, seen.page.identity, known.content, tags)
-        seen.count_trial(blamed, same=False, verifying=True, confirmed=_is_confirmed(seen, known.content))
+        confirmed = _is_confirmed(seen, known.content)
+        seen.count_trial(blamed, same=False, verifying=True, confirmed=confirmed)
+        related = _as_wrong(seen, blamed, known.tags[blamed]) if confirmed and len(known.tags) == 1 else None
+        if related is not None:
+            about = seen.page.leaf, related, seen.url, seen.content
+            seen.rule_book.count_trial(
+                *about, conditions=(), host=seen.page.host, same=False, verifying=True, confirmed=True
+            )
+
+
+def _as_wrong(seen: Observation, blamed: Hypothesis, tag: int | None) -> Hypothesis | None:
+    """The hypothesis about the same part that two pages refute as well: one is about a value, one about the whole part.
+
+    Else it would take the place of the one that falls, as it was never tried on such pages.
+    """
+    part = seen.site.hypotheses.parts[blamed.names[0]]
+    if len(blamed.names) > 1 or blamed.any_value:
+        return None
+    if blamed.value is not None:
+        return part.irrelevant
+    value = dict(seen.parts.parts).get(part.name)
+    return part.values.get(value) if value is not None and tag == 0 else None
 
 
 def _index_under_likely_rules(seen: Observation) -> None:

@@ -71,6 +71,25 @@ def test_a_page_that_shows_the_same_twice_refutes_the_rule_once_the_known_page_d
     assert learner.questions() == []
 
 
+def about(learner: UrlLearner, part: str) -> list[str]:
+    """The rules in force about a part, of the part and of its values."""
+    return [f"{rule} in {rule.pattern}" for rule in learner.rules() if rule.in_force and rule.parts == (part,)]
+
+
+def test_when_a_rule_about_a_value_falls_the_one_about_the_part_does_not_take_its_place() -> None:
+    """The page that refuted the one was no trial of the other, which had hundreds of successes and no failure."""
+    learner = taught()
+    learner.observe(BARE, "item 100")
+    for url, content in ((VIEW, "item 100 viewed"), (VIEW, "item 100 viewed"), (BARE, "item 100")):
+        learner.questions()
+        learner.observe(url, content)
+    for number in range(200, 550):
+        for url in (f"https://e.com/item?id={number}", f"https://e.com/item?id={number}&view=x"):
+            learner.observe(url, f"item {number}")
+    assert about(learner, "query:view") == []
+    assert about(learner, "query:hl") != []
+
+
 def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> None:
     """What was learned from it is corrected."""
     learner = taught()
