@@ -8,7 +8,7 @@ from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.contradictions import differences, is_variant, open_dispute, promising_parts, settle_disputes
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit, entry_content
-from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.patterns import MANY_SHOWN, PathPattern
 from scrapy_simdedup.urls.questions import EarlyFailure, Questions
 from scrapy_simdedup.urls.trials import Observation, Trial, propose_joint_hypothesis, trials_of, trials_of_values
 
@@ -21,6 +21,8 @@ _ESTIMATE_EVERY = 32
 def learn(seen: Observation) -> bool:
     """Learn from a fetched page, so that verdicts may change; whether it repeats another, and nothing explains why."""
     site, page = seen.site, seen.page
+    if page.leaf.is_page and len(page.leaf.shown) < MANY_SHOWN:
+        page.leaf.shown.add(seen.content)
     if page.rules is not page.leaf.rules:
         _try_on_host(seen)
     known = site.index.find(page, page.rules)

@@ -24,6 +24,8 @@ _SEGMENT_CLASSES = ("<number>", "<token>", "<slug>")
 _DIGIT = re.compile(r"\d")
 
 
+MANY_SHOWN = 5
+"""Contents that a path shows at least if it is a kind of page."""
 FEW_VALUES = 16
 """Values of a parameter up to which each may be a condition of rules about others, or be a default on a condition."""
 MAX_CONDITIONS, MAX_CONDITIONS_HERE = 2000, 200
@@ -54,6 +56,7 @@ class PathPattern:
     __slots__ = (
         "conditional",
         "conditions",
+        "crowd",
         "evidence",
         "is_conditional",
         "is_page",
@@ -64,6 +67,7 @@ class PathPattern:
         "recalled",
         "rules",
         "rules_by_host",
+        "shown",
         "version",
     )
 
@@ -80,6 +84,10 @@ class PathPattern:
         """Whether it is one of the conditions of a leaf."""
         self.is_page: bool = False
         """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
+        self.shown: set[int] = set()
+        """Contents that were found at it, some, if it may be a page."""
+        self.crowd: list[PathPattern] | None = None
+        """Of a leaf for further words: the leaves of the first words at this place, which may be pages like its own."""
         self.parts: dict[str, None] = {}
         """The names of parts that hypotheses are tried on at this pattern, in the order of their first URLs."""
         self.version: int = -1
@@ -155,6 +163,11 @@ class PathPattern:
         }
 
     @property
+    def is_one_of_many(self) -> bool:
+        """Whether it is a page at a place that has more words than are told apart, so that its siblings are like it."""
+        return self.is_page and self.lineage[1].crowd is not None and len(self.shown) < MANY_SHOWN
+
+    @property
     def shape(self) -> str:
         """The pattern without its words."""
         return "/".join(token if token in _SEGMENT_CLASSES else "*" for token in self.name.split("/"))
@@ -209,6 +222,8 @@ class PatternTree:
         wild = "/".join([first, *(token if token in _SEGMENT_CLASSES else "*" for token in rest)])
         above = (wild, f"{first}/{WHOLE_SITE}" if rest else name, WHOLE_SITE)
         leaf.is_page = wild.endswith("*") and name != wild
+        if wild.endswith("*") and name == wild:
+            leaf.crowd = [other for other in self.leaves.values() if other.is_page and other.lineage[1] is leaf]
         leaf.lineage = [leaf, *(self.pattern(up) for up in dict.fromkeys(above) if up != name)]
         return leaf
 

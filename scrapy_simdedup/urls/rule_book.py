@@ -179,7 +179,8 @@ class RuleBook:
     1. It is counted at the leaf, and for the host of the page as well, since each host must confirm a rule itself.
        Failures always count; successes only until their content has decided enough of them.
     2. It is reported to the leaf's ancestors, unless the leaf is an exception. Failures are held back until the leaf
-       has two successes: before that, the hypothesis may just be wrong for this leaf.
+       has two successes: before that, the hypothesis may just be wrong for this leaf. A leaf that is one page of many
+       is no exception, and holds nothing back, as any page is the only one of its path.
     3. The leaf and its ancestors get their verdicts anew, the leaf first. A rule that fails the ``RuleTests`` is
        refuted; a hypothesis that passes them becomes a rule. A leaf that inherits a rule and has tried it in vain
        refutes it for itself.
@@ -216,6 +217,7 @@ class RuleBook:
         A failure is confirmed if both pages were fetched twice. Where the hypothesis fails at the leaf, the trial is
         counted for all ``conditions`` that the page fulfils.
         """
+        self._join_crowd(leaf)
         own = leaf.evidence[hypothesis]
         decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
         count = partial(_count_at, url=url, decay=decay, same=same, verifying=verifying, confirmed=confirmed)
@@ -233,7 +235,7 @@ class RuleBook:
             self._site.version += confirmed or own.failures == _FAILED
             own.unreported_failures += 1
         if own.vote is not False:
-            failures = own.unreported_failures if own.successes > 1 else 0
+            failures = own.unreported_failures if own.successes > 1 or leaf.is_one_of_many else 0
             own.unreported_failures -= failures
             for pattern in leaf.lineage[1:]:
                 above = pattern.evidence[hypothesis]
@@ -315,12 +317,31 @@ class RuleBook:
             if evidence is not None and evidence.holds and self._tests.must_fall(leaf, hypothesis, evidence):
                 self._refute(leaf, hypothesis, evidence)
 
+    def _join_crowd(self, leaf: PathPattern) -> None:
+        """Report what the first pages of a place had kept to themselves, as there are many more like them."""
+        if not leaf.crowd:
+            return
+        crowd, leaf.crowd = leaf.crowd, []
+        for page in filter(lambda page: page.is_one_of_many, crowd):
+            for hypothesis, own in page.evidence.items():
+                failures = own.failures if own.vote is False else own.unreported_failures
+                if not failures:
+                    continue
+                for pattern in page.lineage[1:]:
+                    above = pattern.evidence[hypothesis]
+                    above.exceptions -= own.vote is False
+                    above.fail(own.counter_examples[-1], _LEARNING_DECAY, failures)
+                    above.confirmed_failures += own.confirmed_failures
+                own.vote, own.unreported_failures = None, 0
+                self._check_leaves(hypothesis)
+                self._update_verdicts(page, hypothesis)
+
     def _report_vote(self, leaf: PathPattern, hypothesis: Hypothesis, own: Evidence) -> None:
         """Count the vote of a leaf at its ancestors, if it has changed."""
         vote = None
         if own.holds or (own.holds is None and own.successes and 7 * own.failures <= own.trials):
             vote = True
-        elif own.failures > own.successes:
+        elif own.failures > own.successes and not leaf.is_one_of_many:
             vote = False
         if vote is own.vote:
             return

@@ -90,6 +90,22 @@ def test_when_a_rule_about_a_value_falls_the_one_about_the_part_does_not_take_it
     assert about(learner, "query:hl") != []
 
 
+def test_a_page_of_many_for_which_a_rule_is_wrong_speaks_against_it_at_the_others() -> None:
+    """The first words at a place of a path are told apart, so that each passes for a kind of page of its own."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    contents: dict[str, str] = {}
+    for number in range(80):
+        url = f"https://e.com/article/b{'bdfgklmnprst'[number % 12]}o-t{'bdfgklmn'[number // 12]}a"
+        contents |= {url: f"page {number}", f"{url}?ref=1": f"page {number}", f"{url}?hl=a": f"page {number}"}
+        contents[f"{url}?view=x"] = f"page {number}" + (" viewed" if number in (7, 20) else "")
+    for url, content in contents.items():
+        learner.observe(url, content)
+        for question in learner.questions():
+            learner.observe(question.url, contents[question.url])
+    assert about(learner, "query:view") == []
+    assert "query:hl=a in article/*" in about(learner, "query:hl")
+
+
 def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> None:
     """What was learned from it is corrected."""
     learner = taught()
