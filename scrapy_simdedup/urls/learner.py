@@ -388,6 +388,6 @@ class UrlLearner:
                     rule_book.withdraw_failure(failure.leaf, failure.hypothesis, erred=True)
         for failure in found.failures:
             if found.wrong is None:
-                ask_about_failure(questions, failure)
+                ask_about_failure(questions, RuleBook(site, self._thresholds), failure)
         for held in found.held:
             self._take_page(site, held.url, found.content if held.url == url else held.content)

@@ -10,6 +10,7 @@ from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit, entry_content
 from scrapy_simdedup.urls.patterns import MANY_SHOWN, PathPattern
 from scrapy_simdedup.urls.questions import EarlyFailure, Questions
+from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.trials import Observation, Trial, propose_joint_hypothesis, trials_of, trials_of_values
 
 _JOINT_MIN_PAGES = 100
@@ -123,7 +124,7 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
             _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
     seen.count_trial(hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)
     if trial.same and site.asks is not None:
-        _ask_about_early_failures(site.asks, leaf, hypothesis)
+        _ask_about_early_failures(site.asks, seen.rule_book, leaf, hypothesis)
 
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:
@@ -138,16 +139,18 @@ def _remember_failure(seen: Observation, questions: Questions, hypothesis: Hypot
     questions.remember(EarlyFailure(seen.page.leaf, hypothesis, seen.url, seen.content, known_url, expected))
 
 
-def _ask_about_early_failures(questions: Questions, leaf: PathPattern, hypothesis: Hypothesis) -> None:
+def _ask_about_early_failures(
+    questions: Questions, rule_book: RuleBook, leaf: PathPattern, hypothesis: Hypothesis
+) -> None:
     """Ask about an early failure of a hypothesis for which much speaks by now."""
     failures = questions.early_failures(leaf, hypothesis)
     if not failures or leaf.evidence[hypothesis].confirmed_failures or questions.is_asking_about(leaf, hypothesis):
         return
     if any(pattern.evidence[hypothesis].is_held_back for pattern in leaf.lineage):
-        ask_about_failure(questions, failures[0])
+        ask_about_failure(questions, rule_book, failures[0])
 
 
-def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
+def ask_about_failure(questions: Questions, rule_book: RuleBook, failure: EarlyFailure) -> None:
     """Ask about the pages of a failure that were not fetched twice yet; if both were, it is confirmed."""
     leaf, hypothesis = about = failure.leaf, failure.hypothesis
     ask = partial(questions.ask, because_of=failure.url, failure=failure, about=[about])
@@ -156,7 +159,7 @@ def ask_about_failure(questions: Questions, failure: EarlyFailure) -> None:
     elif failure.known_content not in questions.sure:
         ask(failure.known_url, failure.known_content, expected=[failure.content])
     elif questions.forget(failure):
-        leaf.evidence[hypothesis].confirmed_failures += 1
+        rule_book.confirm_failure(leaf, hypothesis)
         questions.add_exception(leaf, hypothesis)
 
 

@@ -271,6 +271,16 @@ class RuleBook:
                 pattern.evidence[hypothesis].uncount(failures=1)
         self._update_verdicts(leaf, hypothesis)
 
+    def confirm_failure(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
+        """Count a failure as one of pages that were fetched twice, wherever it was reported."""
+        own = leaf.evidence[hypothesis]
+        is_reported = own.vote is not False and not own.unreported_failures
+        for pattern in leaf.lineage if is_reported else [leaf]:
+            pattern.evidence[hypothesis].confirmed_failures += 1
+        self._site.version += 1
+        self._check_leaves(hypothesis)
+        self._update_verdicts(leaf, hypothesis)
+
     def count_proof(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
         """Count a failure as proven: it was no noise."""
         for pattern in leaf.lineage:

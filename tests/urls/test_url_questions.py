@@ -106,6 +106,22 @@ def test_a_page_of_many_for_which_a_rule_is_wrong_speaks_against_it_at_the_other
     assert "query:hl=a in article/*" in about(learner, "query:hl")
 
 
+def test_a_failure_that_second_looks_confirm_counts_above_its_section_as_well() -> None:
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    contents: dict[str, str] = {}
+    for number in range(100):
+        for section in "abcdef":
+            url = f"https://e.com/{section * 3}/item?id={number}"
+            contents |= {url: url, f"{url}&ref=1": url, f"{url}&view=x": url, f"{url}&hl=a": url}
+    contents["https://e.com/aaa/item?id=0&view=x"] = "viewed"
+    for url, content in contents.items():
+        learner.observe(url, content)
+        for question in learner.questions():
+            learner.observe(question.url, contents[question.url])
+    assert about(learner, "query:view") == []
+    assert "query:hl=a in **" in about(learner, "query:hl")
+
+
 def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> None:
     """What was learned from it is corrected."""
     learner = taught()
