@@ -224,12 +224,12 @@ def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> flo
 def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
     """Whether a rule drops from the URL what hardly any page has had: a word, or the part beside such other parts.
 
-    What was learned of ``tab=text`` says little of ``tab=reviews``, and of ``branch`` beside an ``id`` little of a
-    ``branch`` alone.
+    What was learned of ``tab=text`` says little of ``tab=reviews``, of ``branch`` beside an ``id`` little of a
+    ``branch`` alone, and of ``print=1`` little of that beside a ``poll``.
     """
     values = dict(parts.parts)
     for rule in known.tags:
-        if rule.value is None and not rule.any_value and not site.hypotheses.is_low_risk(rule):
+        if not rule.any_value and not site.hypotheses.is_low_risk(rule):
             for name in rule.names:
                 if name in values and site.hypotheses.parts[name].is_new(values[name], other_parts(values, name)):
                     return True

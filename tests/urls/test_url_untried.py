@@ -76,6 +76,18 @@ def test_a_parameter_alone_is_tried_where_it_always_stood_beside_another() -> No
     assert not learner.decide(f"{URL}?branch=main").skip
 
 
+def test_a_value_is_tried_where_it_stands_beside_a_parameter_that_no_page_had() -> None:
+    """That marks another kind of page: a topic with a poll, a set of products."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        for more in ("", "&print=1"):
+            learner.observe(f"{URL}?id={number}{more}", f"commit {number}")
+    learner.observe(f"{URL}?id=100", "commit 100")
+    learner.observe(f"{URL}?id=100&poll=1", "commit 100 with a poll")
+    assert learner.decide(f"{URL}?id=100&print=1").skip
+    assert learner.decide(f"{URL}?id=100&poll=1&print=1").action == "go"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.0, 0.03])
 @pytest.mark.parametrize("moved", [0.0, 0.02])
