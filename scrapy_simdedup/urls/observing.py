@@ -58,10 +58,10 @@ def _count_parts(seen: Observation, *, dropped: bool) -> None:
     hypotheses, values = seen.site.hypotheses, dict(seen.parts.parts)
     for name, value in values.items():
         part = hypotheses.parts.get(name)
-        if part is None or part.irrelevant is None or part.irrelevant.is_initial:
+        if part is None or (part.irrelevant is not None and part.irrelevant.is_initial):
             continue
         others = other_parts(values, name)
-        if dropped and name not in seen.page.remaining and part.is_new(value, others):
+        if dropped and part.irrelevant is not None and name not in seen.page.remaining and part.is_new(value, others):
             hypotheses.count_value(part, value, seen.page.part_hashes[name])
         part.count_beside(others)
 

@@ -88,6 +88,17 @@ def test_a_value_is_tried_where_it_stands_beside_a_parameter_that_no_page_had() 
     assert learner.decide(f"{URL}?id=100&poll=1&print=1").action == "go"
 
 
+def test_an_ending_that_many_pages_had_is_believed() -> None:
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        for more in ("", "/amp"):
+            learner.observe(f"https://e.com/story/{number}{more}", f"story {number}")
+    learner.observe("https://e.com/story/100", "story 100")
+    learner.observe("https://e.com/story/100?poll=1", "story 100 with a poll")
+    assert learner.decide("https://e.com/story/100/amp").skip
+    assert learner.decide("https://e.com/story/100/amp?poll=1").action == "go"
+
+
 @pytest.mark.slow
 @pytest.mark.parametrize("rate", [0.0, 0.03])
 @pytest.mark.parametrize("moved", [0.0, 0.02])
