@@ -57,7 +57,9 @@ DOUBTFUL = "doubtful"
 be records, and a family was found since then of which they may be as well."""
 ASKED = "asked"
 """The mark of those that are asked of the server to see whether they say what they said; they are dropped again."""
-META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, "retry_times"})
+META_ASKED_FOR = "simdedup_asked_for"
+"""The original of a page that is asked for; in the meta, as the request may wait in a queue on a disk."""
+META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, META_ASKED_FOR, "retry_times"})
 """What the first fetch may have in its meta, and the second one has not."""
 MAX_REQUESTS = 5_000
 """Requests of dropped pages that are remembered, some 3 KB each; the original without a repeat for longest is forgotten
@@ -89,10 +91,8 @@ class SecondFetches:
         """The dropped pages of the run in the store; None where no other process can have some, or take them up."""
         self.new_stubs: set[Original] = set()
         """Stubs for which other processes may have dropped pages; see :meth:`fetch_of_others`."""
-        self._asked: weakref.WeakKeyDictionary[Request, Original] = weakref.WeakKeyDictionary()
-        """The originals of the pages that were asked for again."""
         self._families: set[Original] = set()
-        """Those of which such a page turned out to be of a family that has another original."""
+        """Originals of which a page that was asked for again is of a family, maybe of that of another original."""
         self._questions: dict[Original, int] = {}
         """By the original of pages that may be records, how many are to be asked for again; 0 once that is done."""
         self._uncounted: Counter[str] = Counter()
@@ -159,8 +159,9 @@ class SecondFetches:
 
     def is_of_family(self, request: Request) -> None:
         """Judge once more what was dropped for the original of a page that was asked for again, and is of a family."""
-        if request in self._asked:
-            self._families.add(self._asked[request])
+        key = request.meta.pop(META_ASKED_FOR, None)
+        if key is not None:
+            self._families.add(key)
 
     def store_failed(self, site: str) -> None:
         """Count a page of a site that could not be judged: it may be the one by which a stub would have been found."""
@@ -190,9 +191,7 @@ class SecondFetches:
             if len(pages) < count:  # most of them, while they are judged once more
                 continue
             for request, _ in pages[:count]:
-                again = self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True})
-                if again is not None:
-                    self._asked[again] = key
+                self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True, META_ASKED_FOR: key})
             self._questions[key] = 0
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:

@@ -233,7 +233,8 @@ class Transactions:
             others = PageFingerprint.from_bytes(original.fingerprint).units
             if others is not None:
                 rows = OtherRows() if others.sequence == kept.sequence else other_rows(units, others, MAX_ROWS)
-        said_before = decision.evidence is not None and not decision.evidence.edited
+        is_copy = decision.verdict.kind == "identical"  # near pages are dropped where the settings say so
+        said_before = is_copy and decision.evidence is not None and not decision.evidence.edited
         text = 0 if kept is None else kept.sequence + kept.title
         is_stub = detector.observe(
             page.url, content, other_text=other_text, text=text, other_rows=rows, said_before=said_before
@@ -243,7 +244,7 @@ class Transactions:
             await self.settle(page.site, original.id, "stub")  # later, if the store fails
             if self._on_stub is not None:
                 self._on_stub(page.site, original.original or original.key)
-        elif original is not None and self._on_records is not None and (count := detector.to_ask(content)):
+        elif is_copy and original is not None and self._on_records and (count := detector.to_ask(content)):
             self._on_records(page.site, original.original or original.key, count)
         if wall and self._on_wall is not None:
             self._on_wall(wall)

@@ -282,7 +282,7 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     2. Of the rows that were replaced, those that the other page has elsewhere are left out: as often as this page has
        them, since of hundreds of rows of 16 bits some are equal by chance. Lines that differ from one of the other page
        in their numbers alone stand by themselves; IMG_0012 is no number, but a name.
-    3. *Answers* are not left out: "yes" and "no" stand on both pages, each behind a question of its own.
+    3. *Answers* are not left out: "yes" and "no" stand on both pages, each between a question of its own and the next.
 
     Of rows that several units share nobody knows which of them was replaced.
     """
@@ -354,7 +354,10 @@ def _replaced_rows(
     questions = {digest: at for at, digest in enumerate(other) if their_counts[digest] == counts[digest] == 1}
     for at in range(max(1, begin), len(mine) - ending):
         there = questions.get(mine[at - 1], len(other)) + 1
-        if there >= len(other) or mine[at] == other[there] or mine[at + 1 : at + 2] != other[there + 1 : there + 2]:
+        behind = mine[at + 1 : at + 2]
+        if there >= len(other) or mine[at] == other[there] or behind != other[there + 1 : there + 2]:
+            continue
+        if not questions.keys() >= set(behind):  # a row that stands there twice would be behind whatever came before it
             continue
         is_answer = max(counts[mine[at]], their_counts[other[there]]) > 1  # else teasers may have changed places
         if is_answer and lost_places[there] != SHARED_PLACE:

@@ -228,9 +228,13 @@ async def test_records_that_differ_in_numbers_under_one_headline_are_kept(before
         assert sorted(done.urls) == sorted(urls)
 
 
+@pytest.mark.parametrize("is_job", [False, True])
 @on_asyncio
-async def test_what_was_dropped_for_another_record_is_kept_once_some_are_known_to_be_a_family() -> None:
+async def test_what_was_dropped_for_another_record_is_kept_once_some_are_known_to_be_a_family(
+    tmp_path: Path, is_job: bool
+) -> None:
     """Of records with a few marks each many are alike, and most are dropped for one of several originals."""
+    settings = ADDON | ({"JOBDIR": str(tmp_path / "job")} if is_job else {})
     rng = random.Random(5)
     with Site() as site:
         records = [f"/show?id={number}" for number in range(60)]
@@ -238,7 +242,7 @@ async def test_what_was_dropped_for_another_record_is_kept_once_some_are_known_t
         for marked, path in zip(marks, records, strict=True):
             rows = "".join(f"<tr><td>{words(at, 1)[0]}</td><td>{mark}</td></tr>" for at, mark in enumerate(marked))
             site[path] = page("record", "the same frame", body=f"<table>{rows}</table>{prose('record', 80)}")
-        done = await crawl(PathsSpider, ADDON, urls=site.urls(*records))
+        done = await crawl(PathsSpider, settings, urls=site.urls(*records))
         assert sorted(done.urls) == sorted(site.urls(*records))
 
 

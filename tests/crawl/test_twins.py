@@ -155,7 +155,7 @@ def shirt(colour: str, number: int, *, microdata: bool = False) -> str:
 
 @pytest.mark.parametrize(
     ("settings", "kept"),
-    [({}, ["/1", "/2", "/3"]), ({"SIMDEDUP_WORKERS": 1}, ["/1", "/2", "/3"]), (NO_IDENTITY, ["/1"])],
+    [({}, ["/1", "/2", "/3"]), ({"SIMDEDUP_WORKERS": 1}, ["/1", "/2", "/3"]), (NO_IDENTITY, ["/1", "/2", "/3"])],
 )
 @pytest.mark.parametrize("microdata", [False, True])
 @on_asyncio

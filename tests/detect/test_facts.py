@@ -258,6 +258,23 @@ async def test_other_answers_to_the_same_questions_make_another_page(answers: st
 
 
 @on_asyncio
+async def test_a_teaser_that_went_to_the_end_of_its_list_makes_no_other_page() -> None:
+    """Two things in the list have one description, so that one of these stands behind whatever came before them."""
+    teasers = [f"<p>{prose(text, 12)}</p>" for text in (1, 2, 2, 3)]
+    async with NearDuplicateDetector() as detector:
+        for number in range(8):
+            await detector.add(page(number), url=f"https://shop.example/{number}")
+        found = [
+            await detector.add(
+                page("kettles", body=f"<h1>Kettles</h1>{''.join(order)}<p>04:42:{at + 10}</p>"),
+                url=f"https://shop.example/kettles?by={at}",
+            )
+            for at, order in enumerate((teasers, teasers[1:] + teasers[:1]))
+        ]
+    assert [verdict.is_duplicate for verdict in found] == [False, True]
+
+
+@on_asyncio
 async def test_the_rows_of_a_table_in_another_order_make_no_other_page() -> None:
     """Many have one answer, and each stands beside what it is about."""
     rows = [
