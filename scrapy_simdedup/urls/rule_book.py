@@ -180,7 +180,7 @@ class RuleBook:
        Failures always count; successes only until their content has decided enough of them.
     2. It is reported to the leaf's ancestors, unless the leaf is an exception. Failures are held back until the leaf
        has two successes: before that, the hypothesis may just be wrong for this leaf. A leaf that is one page of many
-       is no exception, and holds nothing back, as any page is the only one of its path.
+       is no exception, as any page is the only one of its path; it holds back what may be noise.
     3. The leaf and its ancestors get their verdicts anew, the leaf first. A rule that fails the ``RuleTests`` is
        refuted; a hypothesis that passes them becomes a rule. A leaf that inherits a rule and has tried it in vain
        refutes it for itself.
@@ -235,7 +235,8 @@ class RuleBook:
             self._site.version += confirmed or own.failures == _FAILED
             own.unreported_failures += 1
         if own.vote is not False:
-            failures = own.unreported_failures if own.successes > 1 or leaf.is_one_of_many else 0
+            is_told = own.successes > 1 or (confirmed and leaf.is_one_of_many)
+            failures = own.unreported_failures if is_told else 0
             own.unreported_failures -= failures
             for pattern in leaf.lineage[1:]:
                 above = pattern.evidence[hypothesis]
@@ -274,6 +275,10 @@ class RuleBook:
     def confirm_failure(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
         """Count a failure as one of pages that were fetched twice, wherever it was reported."""
         own = leaf.evidence[hypothesis]
+        if own.unreported_failures and own.vote is not False and leaf.is_one_of_many:
+            own.unreported_failures -= 1
+            for pattern in leaf.lineage[1:]:
+                pattern.evidence[hypothesis].fail(own.counter_examples[-1], _LEARNING_DECAY, 1)
         is_reported = own.vote is not False and not own.unreported_failures
         for pattern in leaf.lineage if is_reported else [leaf]:
             pattern.evidence[hypothesis].confirmed_failures += 1
@@ -334,7 +339,7 @@ class RuleBook:
         crowd, leaf.crowd = leaf.crowd, []
         for page in filter(lambda page: page.is_one_of_many, crowd):
             for hypothesis, own in page.evidence.items():
-                failures = own.failures if own.vote is False else own.unreported_failures
+                failures = own.failures if own.vote is False else min(own.unreported_failures, own.confirmed_failures)
                 if not failures:
                     continue
                 for pattern in page.lineage[1:]:
@@ -342,7 +347,8 @@ class RuleBook:
                     above.exceptions -= own.vote is False
                     above.fail(own.counter_examples[-1], _LEARNING_DECAY, failures)
                     above.confirmed_failures += own.confirmed_failures
-                own.vote, own.unreported_failures = None, 0
+                own.unreported_failures -= failures if own.vote is None else own.unreported_failures
+                own.vote = None
                 self._check_leaves(hypothesis)
                 self._update_verdicts(page, hypothesis)
 
