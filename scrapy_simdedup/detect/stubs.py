@@ -147,9 +147,15 @@ class _ContentUrls:
 
     @property
     def have_paths(self) -> bool:
-        """Whether no path of a URL names the end of another one, as that of an article's print view does."""
+        """Whether each URL ends in a name or a number, and none names the end of another one, as print views do.
+
+        Names that differ in digits alone, such as ``draft-2`` and ``draft-3``, may be those of versions or of parts.
+        """
         by_path = {marks_of_url(url)[0]: url for url in self.samples}
-        return all(are_unrelated(one, other) for one, other in combinations(by_path.values(), 2))
+        ends = [path.rstrip("/").rpartition("/")[2].partition(".")[0] for path in by_path]
+        names = {end if end.isdecimal() else _DIGIT.sub("", end) for end in ends}
+        pairs = combinations(by_path.values(), 2)
+        return len(names) == len(ends) and all(are_unrelated(one, other) for one, other in pairs)
 
     def has_a_name_for_each(self, token: str) -> bool:
         """Whether the URLs have a segment in common, and end in names of which hardly two differ in digits alone."""

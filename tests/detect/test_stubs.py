@@ -378,6 +378,25 @@ async def test_only_a_run_that_can_go_on_leaves_its_counts_in_the_store(
     await store.close()
 
 
+@pytest.mark.parametrize(
+    ("ends", "are_asked"),
+    [
+        (("oak", "ash", "elm"), True),
+        (("7", "8", "9.html"), True),
+        (("draft-1", "draft-2", "draft-3"), False),
+        (("oak", "print/oak", "elm"), False),
+        (("oak", "ash", "ash?day=2"), False),
+    ],
+)
+def test_three_pages_may_be_a_family_if_each_has_a_path_of_its_own(ends: tuple[str, ...], are_asked: bool) -> None:
+    """Names that differ in digits alone may be those of versions, and what names another page may be a view of it."""
+    watch = watch_with_pages()
+    for number, end in enumerate(ends):
+        line = OtherRows(lost=(1,), new=(number + 2,), own_words=3, words=3, blocks=1) if number else None
+        watch.observe(f"{HOST}/trees/{end}", STUB, other_text=number > 0, text=number, other_rows=line)
+    assert (watch.to_ask(STUB) == 2) == are_asked
+
+
 MEMBERS = {
     "/show?id=7&from=home": True,
     "/show": True,
