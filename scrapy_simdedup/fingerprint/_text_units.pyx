@@ -135,28 +135,48 @@ cdef uint64_t signs_of(blocks, Py_ssize_t at, Py_ssize_t end, bint in_content) e
     return sign_digest(texts) if texts else 0
 
 
-cdef bint may_have_sign(str text) noexcept:
-    """Whether a text has a character with which what is a sign that says something may begin or end."""
-    cdef Py_UCS4 character, before = 0
-    cdef bint behind_dash = False
+cdef bint may_have_sign(str text):
+    """Whether a text may have a sign that says something; of the ASCII ones it is sure."""
+    cdef Py_UCS4 character, before = 32
+    cdef Py_ssize_t at = 0
     for character in text:
         if character < 128:
-            if character == c"$" or character == c"%" or character == c"+" or c"<" <= character <= c">":
+            if character == c"$" or character == c"%" or character == c"=":
                 return True
-            if behind_dash and c"0" <= character <= c"9":
+            if character == c"-" or character == c"+" or character == c"<" or character == c">":
+                if is_sign(text, at, before, character):
+                    return True
+        elif character == 0x2212 or character == 0x2013:
+            if is_sign(text, at, before, c"-"):
                 return True
         elif (
             0xA2 <= character <= 0xA5 or character == 0xB1 or character == 0xF7 or 0x58F <= character <= 0x60B
             or 0x9F2 <= character <= 0x9F3 or character == 0x17DB or character == 0x2030 or 0x20A0 <= character <= 0x20CF
             or 0x2248 <= character <= 0x2265 or character == 0x221E or 0x2605 <= character <= 0x26AB or character == 0x2B50
-            or 0xFDFC <= character <= 0xFFE6 or character >= 0x1F44D or (behind_dash and Py_UNICODE_ISDECIMAL(character))
+            or 0xFDFC <= character <= 0xFFE6 or character >= 0x1F44D
         ):
             return True
-        behind_dash = character == c"-" or character == 0x2212 or character == 0x2013
-        if behind_dash and c"A" <= before <= c"Z":
-            return True
         before = character
+        at += 1
     return False
+
+
+cdef bint is_sign(str text, Py_ssize_t at, Py_UCS4 before, Py_UCS4 sign):
+    """Whether a dash is the minus of a number or a grade, a plus stands alone or before a number, and so on."""
+    cdef Py_ssize_t end = len(text)
+    cdef Py_UCS4 behind = text[at + 1] if at + 1 < end else 32, first
+    if sign == c"+":
+        return behind.isdecimal() or (before.isspace() and behind.isspace())
+    if sign == c"<" or sign == c">":
+        return behind == c"=" or behind.isdecimal() or (
+            behind.isspace() and at + 2 < end and (<Py_UCS4> text[at + 2]).isdecimal()
+        )
+    if behind.isdecimal():
+        return not (before.isalnum() or before == c"_" or before == c")")
+    if before < c"A" or before > c"Z" or behind.isalnum() or behind == c"_" or behind == c"-":
+        return False
+    first = text[at - 2] if at > 1 else 32
+    return not (first.isalnum() or first == c"_" or first == c"-")
 
 
 cdef str beginning(str text):
