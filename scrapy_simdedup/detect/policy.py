@@ -84,6 +84,10 @@ def _compare_with_past(
     before = index.previous_version(page.key, page.run)
     if before is not None and not (page.is_doubted and before.run == page.run):
         revisit = compare_with_version(page, before, index, clocks)
+        if revisit.kind == "changed" and page.is_filtered and before.run == page.run:
+            # What changes between two fetches of one run mostly changes with every fetch: is it a copy of itself?
+            same = is_copy_of(replace(page, key=b""), before.original or before.key, index, clocks)
+            revisit = replace(revisit, kind="unchanged", change=None, unit_changes=None) if same else revisit
         return revisit, revisit.evidence
     if page.known_since is not None:
         return revisit_of_imported(page, page.known_since), None

@@ -120,7 +120,7 @@ class Transactions:
         try:
             clocks = await self._clocks_of(page.site)
             index = await self.logs.index(page.site)
-            verdict = decide(page, index, clocks=clocks).verdict
+            verdict = decide(replace(page, is_filtered=True), index, clocks=clocks).verdict
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return None, Verdict("unjudged", reason="store_error")

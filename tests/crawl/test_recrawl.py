@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -242,9 +243,28 @@ async def test_a_start_page_that_the_site_links_to_gives_its_items_once(site: Si
             if len(self.called) < 2:
                 yield response.request.replace(dont_filter=self.settings.getbool("ASK_UNFILTERED"))
 
-    for own, count in (
+    for own, expected in (
         ({}, 1),
         ({"ASK_UNFILTERED": True}, 2),
         ({"DUPEFILTER_CLASS": "scrapy.dupefilters.BaseDupeFilter"}, 2),
     ):
-        assert len((await crawl(Asking, ADDON | own, urls=site.urls("/"))).items) == count
+        assert len((await crawl(Asking, ADDON | own, urls=site.urls("/"))).items) == expected
+
+
+@on_asyncio
+async def test_a_counter_on_a_start_page_that_the_site_links_to_is_no_news(site: Site) -> None:
+    """Between two fetches of one run it went up, which a later run could tell from an edit."""
+    visits = count(1921)
+
+    def home(_: str) -> str:
+        return page("home", body=f'<a href="/">Home</a> <p>Seen {next(visits)} times</p> {prose("home", 90)}')
+
+    class Following(PathsSpider):
+        def parse(self, response: Any) -> Any:
+            yield {"url": response.url}
+            yield from response.follow_all(css="a", callback=self.parse)
+
+    site["/"] = home
+    done = await crawl(Following, urls=site.urls("/"))
+    assert site.requested.count("/") == 2
+    assert done.urls == site.urls("/")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page, prose
+from helpers.pages import page, prose, words
 from helpers.prints import Clock, edited, print_of
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect import site_logs
@@ -84,6 +84,25 @@ async def test_a_page_can_be_compared_with_what_was_delivered_and_nothing_is_sto
         content, verdict = await detector.known_content(await detector.fetched(page("second"), url=A))
         assert (content, verdict.kind) == (None, "changed")
     assert list(await records(store)) == [A]
+
+
+@on_asyncio
+async def test_what_changes_between_two_fetches_of_one_run_is_no_content_of_a_page(store: FingerprintStore) -> None:
+    """Whoever asks for a page once more to check a rule shows its callback nothing that a copy would not show."""
+
+    def html(seen: int, dish: str = "lentils") -> str:
+        text = " ".join(words(dish, 120))
+        return f"<title>{dish}</title><main><h1>{dish}</h1><p>{text}</p><p>Seen {seen} times</p></main>"
+
+    async with run(store) as detector:
+        await detector.add(html(1921), url=A)
+        own = await detector.fetched(html(1922), url=A)
+        assert (await detector.known_content(own))[0] == own.key
+        content, verdict = await detector.known_content(await detector.fetched(html(1922, "plums"), url=A))
+        assert (content, verdict.kind) == (None, "changed")
+    async with run(store, name="tuesday") as detector:
+        content, verdict = await detector.known_content(await detector.fetched(html(2024), url=A))
+        assert (content, verdict.kind) == (None, "changed")
 
 
 @on_asyncio
