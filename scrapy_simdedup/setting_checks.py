@@ -14,7 +14,7 @@ from importlib.util import find_spec
 from ipaddress import IPv6Address
 from pathlib import Path
 from pkgutil import resolve_name
-from typing import Any, TypeAlias, cast
+from typing import Any, TypeAlias, cast, get_args
 
 from scrapy_simdedup.display import REDACTED, did_you_mean, nearest, redact_password
 from scrapy_simdedup.errors import SettingError
@@ -40,6 +40,11 @@ def one_of(*choices: str) -> Callable[[str, Any], str]:
         raise SettingError(name, value, f"write one of {_shown(choices)}")
 
     return check
+
+
+def of_type(hint: Any) -> Check:
+    """The check of a setting whose type says all: True or False, or the choices of a Literal."""
+    return flag if hint is bool else one_of(*get_args(hint))
 
 
 def choice_or_names(*choices: str) -> Check:
