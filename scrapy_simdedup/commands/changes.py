@@ -28,7 +28,7 @@ from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.display import format_time, plural
 from scrapy_simdedup.report import DriftRow, RunChanges
 from scrapy_simdedup.report.history import ChangeRates, DueUrl, Move, find_moves, read_run_history
-from scrapy_simdedup.report.neighbours import push_largest
+from scrapy_simdedup.report.neighbours import Largest
 from scrapy_simdedup.report.tallies import SiteTally
 from scrapy_simdedup.store.base import Record
 
@@ -119,20 +119,17 @@ CHANGES = Action(
 async def run_drift(context: Context) -> int:
     """Show how pages changed; the answer is no if no page was fetched more than once."""
     limit = context.options.limit
-    most_changed: list[tuple[float, int, int, Record]] = []
+    most_changed: Largest[Record] = Largest(limit)
     async with context.open_store() as store:
         history = await read_run_history(store, site=context.options.site)
         tally = SiteTally(history)
-        read = 0
         async for site, record in context.records(store, context.options.site):
             tally.add(site, record)
             if record.changes:
                 per_visit = record.changes / (record.visits - 1 or 1)
-                push_largest(most_changed, (per_visit, record.changes, read, record), limit)
-            read += 1
-    most_changed.sort(reverse=True, key=lambda entry: entry[:3])
+                most_changed.add((per_visit, record.changes), record)
     sites, runs = list(tally.drift[:limit]), history.changes[:limit]
-    pages = [{name: getattr(record, name) for name in PAGE_FIELDS} for *_, record in most_changed]
+    pages = [{name: getattr(record, name) for name in PAGE_FIELDS} for record in most_changed]
     redesigns = [row for row in history.changes if row.redesign is not None][:limit]
     data = {
         "sites": [asdict(row) for row in sites],

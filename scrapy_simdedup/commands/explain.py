@@ -35,7 +35,7 @@ from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.clusters import event_of, read_compared_pages, what_kept
 from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
-from scrapy_simdedup.report.neighbours import Nearest, comparable, fingerprint_of, push_largest
+from scrapy_simdedup.report.neighbours import Largest, Nearest, comparable, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UNJUDGED, UnjudgedReason
@@ -113,18 +113,18 @@ async def _find_pages(store: FingerprintStore, url: str, site: str | None) -> li
 
 async def _urls_that_begin_alike(store: FingerprintStore, url: str) -> list[str]:
     """Stored URLs that have the longest beginning in common with a URL, whatever the scheme: the host at least."""
-    nearest: list[tuple[int, int, str]] = []
+    nearest: Largest[tuple[int, str]] = Largest(MAX_SUGGESTED)
     asked = _without_scheme(url)
     host = len(re.sub(r"([^/]*/?).*", r"\1", asked))
     async for _, record in live_records(store, None):
         known = _without_scheme(record.url)
         shared = len(commonprefix((asked, known)))  # noqa: RUF071 - of texts, not of paths
-        entry = shared, -len(record.url), record.url
-        if (shared > host or known.startswith(asked)) and entry not in nearest:
-            push_largest(nearest, entry, MAX_SUGGESTED)
-    most = max(nearest, default=(0,))[0]
+        found = shared, record.url
+        if (shared > host or known.startswith(asked)) and found not in nearest:
+            nearest.add((shared, -len(record.url), record.url), found)
+    most, _ = next(iter(nearest), (0, ""))
     # One that shares much less than the best does not begin alike.
-    return [found for shared, _, found in sorted(nearest, reverse=True) if 2 * shared > most + host]
+    return [found for shared, found in nearest if 2 * shared > most + host]
 
 
 def _without_scheme(url: str) -> str:

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import json
 from base64 import b64decode, b64encode
-from collections.abc import Callable, Mapping
+from collections.abc import AsyncIterator, Callable, Mapping
 from dataclasses import dataclass, fields
 from enum import Enum
 from hashlib import blake2b
 from typing import Any, TypeAlias, TypeVar, cast
 
 from scrapy_simdedup.fingerprint.unit_changes import Change
+from scrapy_simdedup.store.base import FingerprintStore, whole_journal
 
 AnyEvent = TypeVar("AnyEvent")
 EVENTS = "history:"
@@ -221,6 +222,18 @@ def decode_url_event(raw: bytes) -> UrlEvent:
 def decode_dropped_event(raw: bytes) -> DroppedEvent:
     """The event of a dropped page that was encoded; a ValueError if the bytes are none."""
     return _from_json(raw, _DROPPED_EVENT_TYPES)
+
+
+async def known_events(
+    store: FingerprintStore, journal: str, decode: Callable[[bytes], AnyEvent]
+) -> AsyncIterator[AnyEvent]:
+    """The events of a journal; notes that cannot be read, as they are of a later version, are left out."""
+    async for raw in whole_journal(store, journal):
+        try:
+            event = decode(raw)
+        except ValueError:
+            continue
+        yield event
 
 
 def _from_json(raw: bytes, types: Mapping[str, type[AnyEvent]]) -> AnyEvent:

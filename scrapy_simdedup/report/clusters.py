@@ -8,14 +8,13 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from itertools import count
 from typing import NamedTuple, TypeAlias
 
-from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event, known_events
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.report.neighbours import fingerprint_differences, fingerprint_of, push_largest
-from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
+from scrapy_simdedup.report.neighbours import Largest, fingerprint_differences, fingerprint_of
+from scrapy_simdedup.store.base import FingerprintStore, Record
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,12 +63,11 @@ class TopClusters:
     """The first reading: add all records, site by site, then take at most ``limit`` of the :attr:`biggest` clusters."""
 
     def __init__(self, limit: int) -> None:
-        self._limit = limit
         self._site = ""
         self._repeats: Counter[bytes] = Counter()
         self._replacements: dict[bytes, bytes] = {}
         """By the key of a page that took the place of a cluster's first page: the key of the first page."""
-        self._heap: list[ClusterSize] = []
+        self._biggest: Largest[ClusterSize] = Largest(limit)
         self.total: int = 0
 
     def add(self, site: str, record: Record) -> None:
@@ -87,7 +85,7 @@ class TopClusters:
     def biggest(self) -> list[ClusterSize]:
         """The clusters with the most repeats, these first; all records must have been added."""
         self._end_site()
-        return sorted(self._heap, key=lambda found: (-found.repeats, found.site, found.key))
+        return sorted(self._biggest, key=lambda found: (-found.repeats, found.site, found.key))
 
     def _end_site(self) -> None:
         replacements: defaultdict[bytes, list[bytes]] = defaultdict(list)
@@ -97,7 +95,7 @@ class TopClusters:
         self.total += len(self._repeats)
         for first, repeats in self._repeats.items():
             found = ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ())))
-            push_largest(self._heap, found, self._limit)
+            self._biggest.add((repeats, self._site, first), found)
         self._repeats.clear()
         self._replacements.clear()
 
@@ -208,16 +206,11 @@ class NearPage:
 
 async def read_compared_pages(store: FingerprintStore, site: str | None = None) -> ComparedPages:
     """What runs noted of the compared pages of a site (None: all sites), by site and key, the newest event of each."""
-    newest: list[tuple[float, int, PageCompared]] = []
-    number = count()
-    async for raw in whole_journal(store, COMPARED_JOURNAL):
-        try:
-            event = decode_event(raw)
-        except ValueError:
-            continue  # of a later version
+    newest: Largest[PageCompared] = Largest(MAX_HELD)
+    async for event in known_events(store, COMPARED_JOURNAL, decode_event):
         if isinstance(event, PageCompared) and site in {None, event.site}:
-            push_largest(newest, (event.at, next(number), event), MAX_HELD)
-    return {(event.site, event.key): event for _, _, event in sorted(newest, key=lambda entry: entry[:2])}
+            newest.add(event.at, event)
+    return {(event.site, event.key): event for event in reversed(list(newest))}
 
 
 def event_of(record: Record, event: PageCompared | None) -> PageCompared | None:
@@ -256,9 +249,8 @@ class NearPages:
     """The most similar near pages of a store: add all records, then those of :attr:`sites` as originals."""
 
     def __init__(self, compared: ComparedPages, limit: int) -> None:
-        self._compared, self._limit = compared, limit
-        self._heap: list[tuple[float, int, str, Record, PageCompared | None]] = []
-        self._number = count()
+        self._compared = compared
+        self._nearest: Largest[tuple[str, Record, PageCompared | None]] = Largest(limit)
         self._originals: dict[tuple[str, str], Record | None] = {}
         self.total: int = 0
 
@@ -270,13 +262,12 @@ class NearPages:
         if event is None and record.kind != "near":
             return
         self.total += 1
-        similarity = event.similarity if event else record.similarity or 0.0
-        push_largest(self._heap, (similarity, next(self._number), site, record, event), self._limit)
+        self._nearest.add(event.similarity if event else record.similarity or 0.0, (site, record, event))
 
     @property
     def sites(self) -> set[str]:
         """The sites that must be read again, for originals."""
-        self._originals = {(site, event.original): None for _, _, site, _, event in self._heap if event}
+        self._originals = {(site, event.original): None for site, _, event in self._nearest if event}
         return {site for site, _ in self._originals}
 
     def add_original(self, site: str, record: Record) -> None:
@@ -287,8 +278,7 @@ class NearPages:
     @property
     def pages(self) -> tuple[NearPage, ...]:
         """The near pages, the most similar first."""
-        found = sorted(self._heap, key=lambda entry: entry[:2], reverse=True)
-        return tuple(self._page(site, record, event) for *_, site, record, event in found)
+        return tuple(self._page(*found) for found in self._nearest)
 
     def _page(self, site: str, record: Record, event: PageCompared | None) -> NearPage:
         if event is None:

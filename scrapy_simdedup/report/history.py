@@ -12,7 +12,7 @@ from scrapy_simdedup.detect import events
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.report import RunChanges
 from scrapy_simdedup.report.neighbours import FingerprintTable, comparable, fingerprint_of
-from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day, whole_journal
+from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day
 from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url
 
 if TYPE_CHECKING:
@@ -35,12 +35,8 @@ class RunHistory:
     _changed_at: dict[tuple[str, str], float] = field(default_factory=dict)
     _redesigns: dict[tuple[str, str], events.SiteRedesigned] = field(default_factory=dict)
 
-    def add(self, raw: bytes, site: str | None) -> None:
-        """Take a note in if it is about the site (None: any site); notes of later versions are skipped."""
-        try:
-            note = events.decode_event(raw)
-        except ValueError:
-            return
+    def add(self, note: events.HistoryEvent, site: str | None) -> None:
+        """Take a note in if it is about the site (None: any site)."""
         if isinstance(note, events.RunStarted):
             self.run_starts.append(note.at)
             return
@@ -83,8 +79,8 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
         of_run, kind = events.split_journal_name(name)
         if kind != events.EVENTS or of_run in {events.COMPARED, events.REMEMBERED} or run not in {None, of_run}:
             continue
-        async for raw in whole_journal(store, name):
-            history.add(raw, site)
+        async for note in events.known_events(store, name, events.decode_event):
+            history.add(note, site)
     return history
 
 

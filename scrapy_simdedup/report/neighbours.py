@@ -21,7 +21,6 @@ from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
 Name = TypeVar("Name", str, bytes)
 Value = TypeVar("Value")
-HeapEntry = TypeVar("HeapEntry", bound="tuple[Any, ...]")
 MAX_COMPARED_PAGES = 50_000
 """Pages of a site that a page is compared with at most, chosen at random."""
 MAX_CANDIDATES = 50
@@ -65,12 +64,21 @@ def fingerprint_differences(one: PageFingerprint | None, other: PageFingerprint 
     return tuple(name for name, does in facts.items() if does) or ("some words",)
 
 
-def push_largest(heap: list[HeapEntry], entry: HeapEntry, size: int) -> None:
-    """Add an entry to a heap that keeps its ``size`` largest entries."""
-    if len(heap) < size:
-        heapq.heappush(heap, entry)
-    else:
-        heapq.heappushpop(heap, entry)
+class Largest(Generic[Value]):
+    """The ``size`` values with the highest ranks out of many, the highest first; of equal ranks the latest counts."""
+
+    def __init__(self, size: int) -> None:
+        self._size = size
+        self._heap: list[tuple[Any, int, Value]] = []
+        self._number = count()
+
+    def add(self, rank: Any, value: Value) -> None:
+        """Add a value; ranks are numbers, or tuples that can be compared."""
+        push = heapq.heappush if len(self._heap) < self._size else heapq.heappushpop
+        push(self._heap, (rank, next(self._number), value))
+
+    def __iter__(self) -> Iterator[Value]:
+        return (value for _, _, value in sorted(self._heap, reverse=True))
 
 
 def random_rank(name: str | bytes) -> int:
@@ -126,8 +134,7 @@ class Nearest:
     def __init__(self, fp: PageFingerprint, key: bytes, limit: int) -> None:
         self._fp, self._key, self._limit = fp, key, limit
         self._waiting: list[tuple[Record, PageFingerprint]] = []
-        self._heap: list[tuple[float, int, Neighbour]] = []
-        self._number = count()
+        self._nearest: Largest[Neighbour] = Largest(limit)
         self.compared: int = 0
         """The number of records that the page could be compared with."""
 
@@ -146,7 +153,7 @@ class Nearest:
     def found(self) -> list[Neighbour]:
         """The neighbours, the most similar first."""
         self._compare()
-        return [neighbour for *_, neighbour in sorted(self._heap, reverse=True)]
+        return list(self._nearest)
 
     def _compare(self) -> None:
         others, self._waiting = self._waiting, []
@@ -155,7 +162,7 @@ class Nearest:
             record, fp = others[at]
             distance = (self._fp.simhash ^ fp.simhash).bit_count()
             found = Neighbour(record, float(similarity[at]), distance, bool(headline_differs[at]))
-            push_largest(self._heap, (found.similarity, next(self._number), found), self._limit)
+            self._nearest.add(found.similarity, found)
 
 
 def _scores(fp: PageFingerprint, others: Sequence[PageFingerprint]) -> tuple[NDArray[np.float64], NDArray[np.bool_]]:

@@ -12,7 +12,7 @@ import numpy as np
 from scrapy_simdedup import report
 from scrapy_simdedup.report.clusters import Cluster, ComparedPages, event_of
 from scrapy_simdedup.report.history import RunHistory
-from scrapy_simdedup.report.neighbours import Reservoir, fingerprint_differences, fingerprint_of, push_largest
+from scrapy_simdedup.report.neighbours import Largest, Reservoir, fingerprint_differences, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
 
@@ -155,8 +155,8 @@ class SiteTally:
     def __init__(self, history: RunHistory) -> None:
         self._history = history
         self._site = _SiteCounts("")
-        self._rows: list[tuple[int, str, report.SiteRow]] = []
-        self._drift: list[tuple[bool, int, str, report.DriftRow]] = []
+        self._rows: Largest[report.SiteRow] = Largest(MAX_SITE_ROWS)
+        self._drift: Largest[report.DriftRow] = Largest(MAX_DRIFT_ROWS)
         self.count: int = 0
 
     def add(self, site: str, record: Record) -> None:
@@ -170,22 +170,22 @@ class SiteTally:
     def rows(self) -> tuple[report.SiteRow, ...]:
         """The sites with the most pages; all records must have been added."""
         self._end_site()
-        return tuple(row for *_, row in sorted(self._rows, reverse=True))
+        return tuple(self._rows)
 
     @property
     def drift(self) -> tuple[report.DriftRow, ...]:
         """The sites with pages that were fetched again, suspected redesigns first; all records must have been added."""
         self._end_site()
-        return tuple(row for *_, row in sorted(self._drift, reverse=True))
+        return tuple(self._drift)
 
     def _end_site(self) -> None:
         site, self._site = self._site, _SiteCounts("")
         if site.pages:
             self.count += 1
-            push_largest(self._rows, (site.pages, site.name, site.row), MAX_SITE_ROWS)
+            self._rows.add((site.pages, site.name), site.row)
             if site.revisited:
                 drift = site.drift
-                push_largest(self._drift, (drift.redesign, drift.changed, site.name, drift), MAX_DRIFT_ROWS)
+                self._drift.add((drift.redesign, drift.changed, site.name), drift)
 
 
 def find_warnings(totals: VerdictTally, settings: DedupSettings) -> Iterator[str]:

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.report import MAX_RULES, UrlSavings
-from scrapy_simdedup.report.neighbours import push_largest
+from scrapy_simdedup.report.neighbours import Largest
 from scrapy_simdedup.store.base import FingerprintStore, Record, whole_journal
 from scrapy_simdedup.urls import GivenRule, RememberedRules, Rule, UrlLearner
 
@@ -25,7 +25,7 @@ class Replay:
 
     def __init__(self, max_pages: int | None = None) -> None:
         self._max_pages = max_pages
-        self._rules: list[tuple[int, int, int, Rule]] = []
+        self._rules: Largest[Rule] = Largest(MAX_RULES)
         self._site = ""
         self._site_pages: list[tuple[float, str, str | None]] | None = []
         self._pages = self._sites = self._saved = self._lost = 0
@@ -45,8 +45,7 @@ class Replay:
     def url_savings(self) -> UrlSavings:
         """What the replay saved; all records must have been added."""
         self._end_site()
-        rules = tuple(rule for *_, rule in sorted(self._rules, reverse=True))
-        return UrlSavings(self._pages, self._sites, self._saved, self._lost, rules)
+        return UrlSavings(self._pages, self._sites, self._saved, self._lost, tuple(self._rules))
 
     def _end_site(self) -> None:
         pages, self._site_pages = sorted(self._site_pages or (), key=lambda page: page[0]), []
@@ -68,15 +67,8 @@ class Replay:
         self._sites += 1
         self._saved += len(pages) - fetched
         self._lost += len({*contents.values()} - observed - {None})
-        for number, rule in enumerate(learner.rules()):
-            push_largest(self._rules, (rule.skipped, rule.successes, self._pages + number, rule), MAX_RULES)
-
-
-def _note(raw: bytes) -> events.UrlEvent | None:
-    try:
-        return events.decode_url_event(raw)
-    except ValueError:
-        return None
+        for rule in learner.rules():
+            self._rules.add((rule.skipped, rule.successes), rule)
 
 
 async def remembered_rules(store: FingerprintStore) -> list[RememberedRules]:
@@ -105,12 +97,11 @@ async def savings_from_notes(
             or site not in {None, of_site}
         ):
             continue
-        async for raw in whole_journal(store, name):
-            note = _note(raw)
+        async for note in events.known_events(store, name, events.decode_url_event):
             if isinstance(note, events.SeenUrl):
                 seen += 1
                 learner.observe(note.url, note.content)
-            elif note is not None:
+            else:
                 skipped += 1
                 learner.decide(note.url)  # counts the fetch as saved by its rules
     return UrlSavings.of_crawl(learner, seen=seen, skipped=skipped) if skipped else None
