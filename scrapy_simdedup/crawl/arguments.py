@@ -89,7 +89,7 @@ class CallbackArguments:
 
     def item_given(self, item: Any, response: Response) -> None:
         """Find out which arguments are in an item that a callback gave."""
-        arguments = None if response.request is None else self._of_request.get(response.request)
+        arguments = self._arguments_of(response.request)
         if arguments is None:
             return
         used = self._used.setdefault(arguments.handler, set())
@@ -99,9 +99,8 @@ class CallbackArguments:
 
     def output_ended(self, response: Response, *keys: bytes) -> None:
         """Remember that a callback ended with these arguments, for these keys: the page's, its original's."""
-        arguments = None if response.request is None else self._of_request.get(response.request)
-        names = frozenset() if arguments is None else self._names(arguments)
-        if arguments is not None and names:
+        arguments = self._arguments_of(response.request)
+        if arguments is not None and (names := self._names(arguments)):
             for key in (b"", *keys):
                 self._delivered[_digest(arguments, names, key)] = None
             while len(self._delivered) > MAX_DELIVERED:
@@ -109,11 +108,13 @@ class CallbackArguments:
 
     def are_new(self, request: Request, original: bytes = b"") -> bool:
         """Whether the callback may make an item of a page that it made of none; ``original`` is what it repeats."""
-        arguments = self._of_request.get(request)
-        names = frozenset() if arguments is None else self._names(arguments)
-        if arguments is None or not names:
+        arguments = self._arguments_of(request)
+        if arguments is None or not (names := self._names(arguments)):
             return False
         return _digest(arguments, names, original if names & arguments.items else b"") not in self._delivered
+
+    def _arguments_of(self, request: Request | None) -> Arguments | None:
+        return None if request is None else self._of_request.get(request)
 
     def _names(self, arguments: Arguments) -> frozenset[str]:
         """The names of the arguments that count."""
