@@ -143,13 +143,11 @@ async def _deciding_page(
     context: Context, store: FingerprintStore, site: str, page: Record, compared: PageCompared | None
 ) -> Record | None:
     """The original of a repeat, or the page that a near-duplicate was compared with, or else is most like."""
-    if compared is not None and page.original is None:
-        found = [record async for _, record in live_records(store, site) if record.url == compared.original]
-        if found:
-            return max(found, key=lambda record: (record.delivered, record.id))
-    if page.original is not None:
-        found = [record async for _, record in live_records(store, site) if record.key == page.original]
-        return max(found, key=lambda record: (record.delivered, record.id), default=None)
+    original = page.original or (None if compared is None else compared.original)
+    if original is not None:
+        versions = [record async for _, record in live_records(store, site) if original in (record.key, record.url)]
+        if versions or page.original is not None:
+            return max(versions, key=lambda record: (record.delivered, record.id), default=None)
     if page.kind != "near":
         return None
     nearest = Nearest(PageFingerprint.from_bytes(page.fingerprint), page.key, 1)
@@ -175,15 +173,14 @@ def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[L
 
 def run_similar(context: Context) -> int:
     """List the most similar pages; the answer is yes if one is a near-duplicate at least."""
-    name, url, site = context.options.page, context.existing_store_url, context.options.site
-    stored = asyncio.run(_stored(context, url, name)) if is_url(name) else None
+    name = context.options.page
+    stored = asyncio.run(_stored(context, name)) if is_url(name) else None
     if stored is None:
-        nearest = Nearest(_fingerprint(context, url, name), b"", context.options.limit)
+        fp, key, site = _fingerprint(context, name), b"", context.options.site
     else:
         home, record = stored
-        site = site or home
-        nearest = Nearest(PageFingerprint.from_bytes(record.fingerprint), record.key, context.options.limit)
-    asyncio.run(_search(context, url, site, nearest))
+        fp, key, site = PageFingerprint.from_bytes(record.fingerprint), record.key, context.options.site or home
+    nearest = asyncio.run(_search(context, site, Nearest(fp, key, context.options.limit)))
     near, found = PageSettings(context.settings).of(name).near, nearest.found
     rows = [(one.similarity, one.distance, one.record.state, one.record.url) for one in found if one.similarity > 0]
     context.console.print_answer(
@@ -204,19 +201,19 @@ SIMILAR = Action(
 )
 
 
-async def _stored(context: Context, url: str, page: str) -> tuple[str, Record] | None:
+async def _stored(context: Context, page: str) -> tuple[str, Record] | None:
     """The newest record of a page, with its site."""
-    async with context.open_store(url) as store:
+    async with context.open_store() as store:
         found = await _find_pages(store, page, context.options.site or site_of(page, context.settings.scope))
     return found[-1] if found else None
 
 
-def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
+def _fingerprint(context: Context, name: str) -> PageFingerprint:
     """The fingerprint of a file, or of a page that is fetched now, made as those of the store."""
     (page,) = read_pages([name], context.scrapy)
 
     async def fingerprint() -> PageFingerprint:
-        async with NearDuplicateDetector(url, settings=context.settings) as detector:
+        async with NearDuplicateDetector(context.existing_store_url, settings=context.settings) as detector:
             return await detector.fingerprint(page.html, url=page.url)
 
     fp = asyncio.run(fingerprint())
@@ -225,10 +222,11 @@ def _fingerprint(context: Context, url: str, name: str) -> PageFingerprint:
     return fp
 
 
-async def _search(context: Context, url: str, site: str | None, nearest: Nearest) -> None:
-    async with context.open_store(url) as store:
+async def _search(context: Context, site: str | None, nearest: Nearest) -> Nearest:
+    async with context.open_store() as store:
         async for _, record in context.records(store, site, "pages compared"):
             nearest.add(record)
+    return nearest
 
 
 @dataclass(frozen=True, slots=True)

@@ -56,8 +56,7 @@ class Judge:
             verdict = await self._detector.judge_page(page)
         finally:
             ticket.release()
-        if verdict.pending is not None:
-            verdict = await self._await_original(verdict, page, size, request)
+        verdict = await self._await_original(verdict, page, size, request)
         if verdict.kind == "unchanged" and verdict.original_run == page.run:
             verdict = verdict._replace(kind="identical")  # to people, unchanged is what it is since an earlier run
         self._stats.judged(verdict, site)
