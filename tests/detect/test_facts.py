@@ -2,11 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
+
 import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+
+
+async def judged(site: str, pages: Mapping[str, str], others: Sequence[str] = tuple(map(page, range(8)))) -> list[bool]:
+    """Whether each page is dropped, by its path, on a site that has eight other pages."""
+    async with NearDuplicateDetector() as detector:
+        for number, html in enumerate(others):
+            await detector.add(html, url=f"https://{site}/{number}")
+        return [(await detector.add(html, url=f"https://{site}/{path}")).is_duplicate for path, html in pages.items()]
+
 
 JOB = "<dl><dt>Place</dt><dd>{}</dd><dt>Salary</dt><dd>{} EUR a year</dd></dl><p>Write to {}.</p>" + prose("job", 120)
 FACTS = {
@@ -58,14 +69,9 @@ HEADERS = {
 async def test_what_stands_beside_the_headline_in_a_header_without_links_says_something_of_the_page(name: str) -> None:
     """The header of the site has links, or another headline; what it says may change by the day."""
     template, is_dropped = HEADERS[name]
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://jobs.example/{number}")
-        first, second = [
-            await detector.add(template.format(*lines, prose("job", 120)), url=f"https://jobs.example/jobs/{number}")
-            for number, lines in enumerate([("Erfurt", "Ask Felix Winter"), ("Bremen", "Ask Klara Sommer")])
-        ]
-    assert (first.is_duplicate, second.is_duplicate) == (False, is_dropped)
+    lines = {"jobs/0": ("Erfurt", "Ask Felix Winter"), "jobs/1": ("Bremen", "Ask Klara Sommer")}
+    jobs = {path: template.format(*said, prose("job", 120)) for path, said in lines.items()}
+    assert await judged("jobs.example", jobs) == [False, is_dropped]
 
 
 NAMED = {
@@ -90,56 +96,38 @@ NAMED = {
 async def test_one_other_line_that_the_end_of_the_url_names_makes_another_page(name: str) -> None:
     """Under one headline an article comes in two colours; but a page may say in which section it was found."""
     *ends, line, words, is_dropped = NAMED[name]
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://shop.example/{number}")
-        both = [f"<p>{line.format(word)}</p>{prose('text', 120)}" for word in words]
-        first, second = [
-            await detector.add(page("item", body=body), url=f"https://shop.example/{end}")
-            for end, body in zip(ends, both, strict=True)
-        ]
-    assert (first.is_duplicate, second.is_duplicate) == (False, is_dropped)
+    said = (f"<p>{line.format(word)}</p>{prose('text', 120)}" for word in words)
+    items = {end: page("item", body=body) for end, body in zip(ends, said, strict=True)}
+    assert await judged("shop.example", items) == [False, is_dropped]
 
 
 @on_asyncio
 async def test_another_price_makes_another_page_where_all_pages_have_one_headline() -> None:
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            html = page("shop", body=f"<p>Pram {number}</p>{prose(number, 120)}")
-            await detector.add(html, url=f"https://shop.example/{number}")
-        both = [page("shop", body=f"<p>Lamp</p><p>{price} EUR</p>{prose('lamp', 120)}") for price in (29, 31)]
-        found = [await detector.add(html, url=f"https://shop.example/{at}") for at, html in enumerate(both, 20)]
-    assert [verdict.is_duplicate for verdict in found] == [False, False]
+    prams = [page("shop", body=f"<p>Pram {number}</p>{prose(number, 120)}") for number in range(8)]
+    both = [page("shop", body=f"<p>Lamp</p><p>{price} EUR</p>{prose('lamp', 120)}") for price in (29, 31)]
+    assert await judged("shop.example", {"20": both[0], "21": both[1]}, prams) == [False, False]
 
 
 @pytest.mark.parametrize(("cells", "is_dropped"), [(5, True), (6, False)])
 @on_asyncio
 async def test_a_table_of_other_figures_makes_another_page_under_one_headline(cells: int, is_dropped: bool) -> None:
     """The league after each round has one text; a page has a few counters, too."""
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://league.example/{number}")
-        found = []
-        for at in range(2):
-            rows = "".join(f"<tr><td>{words(cell, 2)[0]}</td><td>{7 * cell + at}</td></tr>" for cell in range(cells))
-            html = page("table", body=f"<table>{rows}</table>{prose('table', 120)}")
-            found.append(await detector.add(html, url=f"https://league.example/table/{at}"))
-    assert [verdict.is_duplicate for verdict in found] == [False, is_dropped]
+    rounds = {}
+    for at in range(2):
+        rows = "".join(f"<tr><td>{words(cell, 2)[0]}</td><td>{7 * cell + at}</td></tr>" for cell in range(cells))
+        rounds[f"table/{at}"] = page("table", body=f"<table>{rows}</table>{prose('table', 120)}")
+    assert await judged("league.example", rounds) == [False, is_dropped]
 
 
 @pytest.mark.parametrize(("rent", "is_dropped"), [("538 €", False), ("538 euros", False), ("on request", True)])
 @on_asyncio
 async def test_a_rent_in_place_of_words_makes_another_flat_under_one_headline(rent: str, is_dropped: bool) -> None:
     """A house has many flats, and one text tells of all."""
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://homes.example/{number}")
-        found = []
-        for flat, shown in enumerate(("on request", rent), 1):
-            rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in ("2 rooms", "54 m²", shown))
-            html = page("flat", body=f"<table>{rows}</table>{prose('flat', 120)}")
-            found.append(await detector.add(html, url=f"https://homes.example/lime-street/{flat}"))
-    assert [verdict.is_duplicate for verdict in found] == [False, is_dropped]
+    flats = {}
+    for flat, shown in enumerate(("on request", rent), 1):
+        rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in ("2 rooms", "54 m²", shown))
+        flats[f"lime-street/{flat}"] = page("flat", body=f"<table>{rows}</table>{prose('flat', 120)}")
+    assert await judged("homes.example", flats) == [False, is_dropped]
 
 
 SHEETS = {
@@ -158,15 +146,9 @@ SHEETS = {
 @on_asyncio
 async def test_a_data_sheet_is_of_the_page_whatever_it_is_called(name: str) -> None:
     sheet, is_dropped = SHEETS[name]
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://jobs.example/{number}")
-        both = [prose("job", 120) + sheet.format(*facts) for facts in (("Erfurt", "Ada Moor"), ("Bremen", "Ben Rill"))]
-        found = [
-            await detector.add(page("job", body=body), url=f"https://jobs.example/jobs/{at}")
-            for at, body in enumerate(both, 12)
-        ]
-    assert [verdict.is_duplicate for verdict in found] == [False, is_dropped]
+    facts = {"jobs/12": ("Erfurt", "Ada Moor"), "jobs/13": ("Bremen", "Ben Rill")}
+    jobs = {path: page("job", body=prose("job", 120) + sheet.format(*said)) for path, said in facts.items()}
+    assert await judged("jobs.example", jobs) == [False, is_dropped]
 
 
 @on_asyncio
@@ -177,29 +159,23 @@ async def test_an_event_at_a_time_and_place_of_others_is_one_of_its_own() -> Non
         ("2 June", "Bremen", "Barn"),
         ("3 July", "Celle", "Yard"),
         ("4 May", "Erfurt", "Barn"),
+        ("3 July", "Bremen", "Hall"),
     ]
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://choir.example/{number}")
-        found = []
-        for at, event in enumerate([*events, ("3 July", "Bremen", "Hall")], 12):
-            rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in event)
-            html = page("event", body=f"<table>{rows}</table>{prose('event', 120)}")
-            found.append(await detector.add(html, url=f"https://choir.example/events/{at}"))
-    assert [verdict.is_duplicate for verdict in found] == [False, False, False, False, True]
+    pages = {}
+    for at, event in enumerate(events, 12):
+        rows = "".join(f"<tr><td>{cell}</td></tr>" for cell in event)
+        pages[f"events/{at}"] = page("event", body=f"<table>{rows}</table>{prose('event', 120)}")
+    assert await judged("choir.example", pages) == [False, False, False, False, True]
 
 
 @on_asyncio
 async def test_a_short_thread_that_marks_another_post_at_each_url_is_not_kept_for_each_of_them() -> None:
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://forum.example/{number}")
-        found = []
-        for post in range(6):
-            marks = ("" if at == post else " link" for at in range(6))
-            body = "".join(f"<p>Post {words(at, 3)}{mark}</p>{prose(at, 30)}" for at, mark in enumerate(marks))
-            found.append(await detector.add(page("thread", body=body), url=f"https://forum.example/post/{post}"))
-    assert sum(not verdict.is_duplicate for verdict in found) <= 2
+    posts = {}
+    for post in range(6):
+        marks = ("" if at == post else " link" for at in range(6))
+        body = "".join(f"<p>Post {words(at, 3)}{mark}</p>{prose(at, 30)}" for at, mark in enumerate(marks))
+        posts[f"post/{post}"] = page("thread", body=body)
+    assert (await judged("forum.example", posts)).count(False) <= 2
 
 
 COUNTERS = "<p>Guests: {}</p><p>Today: {}</p><p>In all: 1,{}</p>"
@@ -209,14 +185,10 @@ COUNTERS = "<p>Guests: {}</p><p>Today: {}</p><p>In all: 1,{}</p>"
 @on_asyncio
 async def test_counters_are_no_data_sheet(box: str) -> None:
     """Not even where each page of the site has the same headline."""
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page("shop", body=prose(number, 120)), url=f"https://shop.example/{number}")
-        found = []
-        for at in (211, 387):
-            html = page("shop", body=prose("lamp", 120) + box.format(COUNTERS.format(at, at + 7, at)))
-            found.append(await detector.add(html, url=f"https://shop.example/lamp?sid={at}"))
-    assert [verdict.is_duplicate for verdict in found] == [False, True]
+    others = [page("shop", body=prose(number, 120)) for number in range(8)]
+    counted = {f"lamp?sid={at}": box.format(COUNTERS.format(at, at + 7, at)) for at in (211, 387)}
+    lamps = {path: page("shop", body=prose("lamp", 120) + counters) for path, counters in counted.items()}
+    assert await judged("shop.example", lamps, others) == [False, True]
 
 
 @on_asyncio
@@ -243,35 +215,25 @@ async def test_of_the_pages_of_a_family_a_repeat_is_dropped_for_the_one_with_its
 @on_asyncio
 async def test_other_answers_to_the_same_questions_make_another_page(answers: str, text: int) -> None:
     """Each answer stands on the other page, too: as often, so that both have one set of texts, or not."""
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://polls.example/{number}")
-        found = []
-        for at, given in enumerate(["ynynyn", answers, answers]):
-            rows = "".join(
-                f"<tr><td>{' '.join(words(number, 3))}?</td><td>{'Yes' if answer == 'y' else 'No'}</td></tr>"
-                for number, answer in enumerate(given)
-            )
-            html = page("poll", body=f"<table>{rows}</table>{prose('poll', text)}")
-            found.append(await detector.add(html, url=f"https://polls.example/poll/{at}"))
-    assert [verdict.is_duplicate for verdict in found] == [False, False, True]
+    polls = {}
+    for at, given in enumerate(["ynynyn", answers, answers]):
+        rows = "".join(
+            f"<tr><td>{' '.join(words(number, 3))}?</td><td>{'Yes' if answer == 'y' else 'No'}</td></tr>"
+            for number, answer in enumerate(given)
+        )
+        polls[f"poll/{at}"] = page("poll", body=f"<table>{rows}</table>{prose('poll', text)}")
+    assert await judged("polls.example", polls) == [False, False, True]
 
 
 @on_asyncio
 async def test_a_teaser_that_went_to_the_end_of_its_list_makes_no_other_page() -> None:
     """Two things in the list have one description, so that one of these stands behind whatever came before them."""
     teasers = [f"<p>{prose(text, 12)}</p>" for text in (1, 2, 2, 3)]
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://shop.example/{number}")
-        found = [
-            await detector.add(
-                page("kettles", body=f"<h1>Kettles</h1>{''.join(order)}<p>04:42:{at + 10}</p>"),
-                url=f"https://shop.example/kettles?by={at}",
-            )
-            for at, order in enumerate((teasers, teasers[1:] + teasers[:1]))
-        ]
-    assert [verdict.is_duplicate for verdict in found] == [False, True]
+    kettles = {
+        f"kettles?by={at}": page("kettles", body=f"<h1>Kettles</h1>{''.join(order)}<p>04:42:{at + 10}</p>")
+        for at, order in enumerate((teasers, teasers[1:] + teasers[:1]))
+    }
+    assert await judged("shop.example", kettles) == [False, True]
 
 
 @on_asyncio
@@ -280,14 +242,8 @@ async def test_the_rows_of_a_table_in_another_order_make_no_other_page() -> None
     rows = [
         f"<tr><td>{' '.join(words(number, 3))}</td><td>{('Yes', 'No')[number % 2]}</td></tr>" for number in range(8)
     ]
-    async with NearDuplicateDetector() as detector:
-        for number in range(8):
-            await detector.add(page(number), url=f"https://polls.example/{number}")
-        found = [
-            await detector.add(
-                page("poll", body=f"<table>{''.join(rows[at:] + rows[:at])}</table>{prose('poll', 120)}"),
-                url=f"https://polls.example/poll?by={at}",
-            )
-            for at in (0, 3)
-        ]
-    assert [verdict.is_duplicate for verdict in found] == [False, True]
+    polls = {
+        f"poll?by={at}": page("poll", body=f"<table>{''.join(rows[at:] + rows[:at])}</table>{prose('poll', 120)}")
+        for at in (0, 3)
+    }
+    assert await judged("polls.example", polls) == [False, True]
