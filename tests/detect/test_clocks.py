@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import random
-from collections import Counter
-from pathlib import Path
+from collections.abc import Mapping
 
 import pytest
 from hypothesis import given
@@ -15,6 +14,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import prose
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.clocks import MAX_PLACES, ClockEvidence, SiteClocks, is_amount, is_counter
+from scrapy_simdedup.detect.verdict import VerdictKind
 
 COUNTER = "In stock: 7"
 NAMES = "Ann Ben Cleo Dan Eve Finn Gus Hal Ida Jon".split()
@@ -95,19 +95,28 @@ def test_clocks_that_cannot_be_read_are_learned_again(raw: bytes) -> None:
     assert not SiteClocks(raw).places
 
 
-async def visit(store: str, run: str, pages: dict[str, str], **settings: object) -> Counter[str]:
-    """The kinds of all pages of a run."""
-    detector = NearDuplicateDetector(store, run=run, unchanged="drop", **settings)
-    await detector.open()
-    kinds = {url: (await detector.add(html, url=url)).kind for url, html in pages.items()}
-    await detector.close()
-    return Counter(url for url, kind in kinds.items() if kind == "changed")
+async def kinds_of(store: str, run: int, pages: Mapping[str, str], **settings: object) -> list[VerdictKind]:
+    """The kinds of the pages of a run."""
+    async with NearDuplicateDetector(store, run=str(run), unchanged="drop", **settings) as detector:
+        return [(await detector.add(html, url=url)).kind for url, html in pages.items()]
+
+
+async def changed(store: str, run: int, pages: Mapping[str, str], **settings: object) -> set[str]:
+    """The URLs of the pages that a run finds changed."""
+    kinds = await kinds_of(store, run, pages, **settings)
+    return {url for url, kind in zip(pages, kinds, strict=True) if kind == "changed"}
+
+
+async def changed_numbers(store: str, run: int, pages: Mapping[int, str], **settings: object) -> set[int]:
+    """Which of numbered pages a run finds changed."""
+    urls = {f"https://site.example/{number}": html for number, html in pages.items()}
+    return {int(url.rpartition("/")[2]) for url in await changed(store, run, urls, **settings)}
 
 
 @on_asyncio
-async def test_in_a_shop_every_price_is_seen_and_no_stock(tmp_path: Path) -> None:
+async def test_in_a_shop_every_price_is_seen_and_no_stock(sqlite_store: str) -> None:
     """120 products over six runs, of which some change in price or text, and all in stock and visitors."""
-    store, chance = f"sqlite:///{(tmp_path / 'shop.sqlite').as_posix()}", random.Random(3)
+    chance = random.Random(3)
     prices, texts = dict.fromkeys(range(120), 29), {number: f"text {number}" for number in range(120)}
     for run in range(6):
         edited = set(chance.sample(range(120), 6)) if run else set()
@@ -116,8 +125,8 @@ async def test_in_a_shop_every_price_is_seen_and_no_stock(tmp_path: Path) -> Non
                 prices[number] += chance.choice([-3, 4, 10])
             else:
                 texts[number] += "!"
-        pages = {f"https://shop.example/{n}": product(n, run, price=prices[n], text=texts[n]) for n in range(120)}
-        found = {int(url.rpartition("/")[2]) for url in await visit(store, str(run), pages)}
+        pages = {n: product(n, run, price=prices[n], text=texts[n]) for n in range(120)}
+        found = await changed_numbers(sqlite_store, run, pages)
         assert edited <= found
         if run >= 2:
             assert found == edited
@@ -125,37 +134,33 @@ async def test_in_a_shop_every_price_is_seen_and_no_stock(tmp_path: Path) -> Non
             assert len(found - edited) <= 5
 
 
-@pytest.mark.parametrize(("clocks", "changed"), [(True, 0), (False, 30)])
+@pytest.mark.parametrize(("clocks", "expected"), [(True, 0), (False, 30)])
 @on_asyncio
-async def test_clocks_can_be_switched_off(tmp_path: Path, clocks: bool, changed: int) -> None:
-    store = f"sqlite:///{(tmp_path / 'shop.sqlite').as_posix()}"
+async def test_clocks_can_be_switched_off(sqlite_store: str, clocks: bool, expected: int) -> None:
     for run in range(3):
-        pages = {f"https://shop.example/{n}": product(n, run, price=5, text=f"text {n}") for n in range(30)}
-        found = await visit(store, str(run), pages, clocks=clocks)
-    assert len(found) == changed
+        pages = {n: product(n, run, price=5, text=f"text {n}") for n in range(30)}
+        found = await changed_numbers(sqlite_store, run, pages, clocks=clocks)
+    assert len(found) == expected
 
 
 @on_asyncio
-async def test_a_comment_is_a_pages_own_and_a_clock_is_not(tmp_path: Path) -> None:
+async def test_a_comment_is_a_pages_own_and_a_clock_is_not(sqlite_store: str) -> None:
     """What is learned from revisits holds for repeats as well."""
-    store = f"sqlite:///{(tmp_path / 'blog.sqlite').as_posix()}"
 
     def post(number: int, teaser: object) -> str:
         said = sentence(("teaser", teaser), 30)
         return f"<title>{number}</title><main><h1>Post {number}</h1><div><p>{said}</p></div>{prose(number, 900)}</main>"
 
     for run in range(2):
-        await visit(store, str(run), {f"https://b.example/{n}": post(n, (n, run)) for n in range(12)})
-    detector = NearDuplicateDetector(store, run="last")
-    await detector.open()
-    for number in range(6):  # the site is known in this run
-        await detector.add(post(number, "again"), url=f"https://b.example/{number}")
-    await detector.add(post(50, "one"), url="https://b.example/50")
-    assert (await detector.add(post(50, "two"), url="https://b.example/50?ref=mail")).kind == "identical"
-    comment = f"<section class=comments><p>{sentence('a comment', 40)}</p></section>"
-    longer = await detector.add(post(50, "three") + comment, url="https://b.example/50?comments")
-    assert (longer.kind, longer.reason) == ("near", "own_text")
-    await detector.close()
+        await changed_numbers(sqlite_store, run, {n: post(n, (n, run)) for n in range(12)})
+    async with NearDuplicateDetector(sqlite_store, run="last") as detector:
+        for number in range(6):  # the site is known in this run
+            await detector.add(post(number, "again"), url=f"https://site.example/{number}")
+        await detector.add(post(50, "one"), url="https://site.example/50")
+        assert (await detector.add(post(50, "two"), url="https://site.example/50?ref=mail")).kind == "identical"
+        comment = f"<section class=comments><p>{sentence('a comment', 40)}</p></section>"
+        longer = await detector.add(post(50, "three") + comment, url="https://site.example/50?comments")
+        assert (longer.kind, longer.reason) == ("near", "own_text")
 
 
 def test_a_place_that_is_met_late_can_still_be_a_clock() -> None:
@@ -192,9 +197,8 @@ def test_a_line_that_is_another_under_each_url_of_a_content_makes_no_clock_of_an
 
 
 @on_asyncio
-async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(tmp_path: Path) -> None:
+async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(sqlite_store: str) -> None:
     """A review stands under each of its reply links, and each says whom the reply is to; its mark was corrected."""
-    store = f"sqlite:///{(tmp_path / 'reviews.sqlite').as_posix()}"
 
     def review(number: int, mark: int, name: str = "") -> str:
         table = f"<table><tr><td>Mark</td><td>{mark} of 5</td></tr></table>"
@@ -204,9 +208,9 @@ async def test_an_edit_under_many_urls_hides_no_edit_of_another_page(tmp_path: P
     for run, mark in enumerate((3, 4)):
         pages = {f"https://r.example/0?reply={n}": review(0, mark, f"to {word}") for n, word in enumerate(NAMES)}
         pages |= {f"https://r.example/{n}": review(n, mark if n == 9 else 3) for n in range(1, 10)}
-        changed = await visit(store, str(run), pages)
-    assert "https://r.example/9" in changed
-    assert not {f"https://r.example/{n}" for n in range(1, 9)} & changed.keys()
+        found = await changed(sqlite_store, run, pages)
+    assert "https://r.example/9" in found
+    assert not {f"https://r.example/{n}" for n in range(1, 9)} & found
 
 
 @pytest.mark.parametrize("session", ["", "in each URL"])
@@ -238,21 +242,19 @@ async def test_products_of_one_description_without_a_headline_tell_of_a_clock_ea
 
 
 @on_asyncio
-async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeting_is_none(tmp_path: Path) -> None:
+async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeting_is_none(sqlite_store: str) -> None:
     """No word of a date need be left on the day after, so it is known by what stands around it."""
-    store = f"sqlite:///{(tmp_path / 'village.sqlite').as_posix()}"
 
     def meeting(number: int, today: str, when: str) -> str:
         facts = f"<table><tr><td>When</td><td>{when}</td></tr><tr><td>Where</td><td>Village hall</td></tr></table>"
         top = f"<title>{number}</title><div class=nav>Home</div><div id=today><span>{today}</span></div>"
         return f"{top}<div><h1>Meeting of {NAMES[number]}</h1>{facts}{prose(number, 900)}</div>"
 
-    changed = {}
     for run, today in enumerate(("Thursday, 30 April 2026", "Friday, 1 May 2026", "Saturday, 2 May 2026")):
         moved = {3: "Sunday, 7 June"} if run == 2 else {}
-        pages = {f"https://v.example/{n}": meeting(n, today, moved.get(n, "Monday, 4 May")) for n in range(10)}
-        changed = await visit(store, str(run), pages)
-    assert set(changed) == {"https://v.example/3"}
+        pages = {n: meeting(n, today, moved.get(n, "Monday, 4 May")) for n in range(10)}
+        found = await changed_numbers(sqlite_store, run, pages)
+    assert found == {3}
 
 
 @pytest.mark.parametrize("is_sent", [True, False])
@@ -260,19 +262,18 @@ async def test_the_date_of_today_on_each_page_is_a_clock_and_the_date_of_a_meeti
 @pytest.mark.parametrize("edited", [{0, 1, 3, *range(5, 60, 5)}, {*range(40, 60)}], ids=["here and there", "in a row"])
 @on_asyncio
 async def test_edits_on_a_few_of_many_static_pages_make_no_clock(
-    tmp_path: Path, line: str, is_sent: bool, edited: set[int]
+    sqlite_store: str, line: str, is_sent: bool, edited: set[int]
 ) -> None:
     """What is served from files comes to the byte as it was, or not at all: its places do not change by themselves."""
-    store = f"sqlite:///{(tmp_path / 'museum.sqlite').as_posix()}"
 
     def item(number: int, edition: int) -> str:
         told = line.format(number=number, edition=edition, said=sentence((number, edition), 6))
         return f"<title>Vase {number}</title><main><h1>Vase {number}</h1><p>{told}</p>{prose(number, 90)}</main>"
 
-    await visit(store, "first", {f"https://m.example/{n}": item(n, 0) for n in range(60)})
-    async with NearDuplicateDetector(store, run="second", unchanged="drop") as detector:
+    await changed_numbers(sqlite_store, 0, {n: item(n, 0) for n in range(60)})
+    async with NearDuplicateDetector(sqlite_store, run="1", unchanged="drop") as detector:
         for number in range(60):
-            url = f"https://m.example/{number}"
+            url = f"https://site.example/{number}"
             if number in edited:
                 assert (await detector.add(item(number, 1), url=url)).kind == "changed"
             elif is_sent:
@@ -284,14 +285,14 @@ async def test_edits_on_a_few_of_many_static_pages_make_no_clock(
 @on_asyncio
 async def test_the_first_comment_of_a_page_is_seen_below_its_views(sqlite_store: str) -> None:
     """Before there is a comment, the content alone tells that the template is the same; its counter is another one."""
-    kinds = []
     for run in range(3):
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(9):
-                comment = "<div class=comments><p>I was there as well.</p></div>" if (run, number) == (2, 8) else ""
-                html = f"<article>{prose(number, 100)}<p>{number * 9 + run} views</p></article>{comment}"
-                kinds.append((await detector.add(html, url=f"https://log.example/{number}")).kind)
-    assert kinds[18:] == ["unchanged"] * 8 + ["changed"]
+        pages = {}
+        for number in range(9):
+            comment = "<div class=comments><p>I was there as well.</p></div>" if (run, number) == (2, 8) else ""
+            article = f"<article>{prose(number, 100)}<p>{number * 9 + run} views</p></article>"
+            pages[f"https://log.example/{number}"] = article + comment
+        kinds = await kinds_of(sqlite_store, run, pages)
+    assert kinds == ["unchanged"] * 8 + ["changed"]
 
 
 @pytest.mark.parametrize("above", [0, 3000])
@@ -305,14 +306,15 @@ async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author
     """
     kinds = []
     for run in range(3):
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(12):
-                name = "Zoe" if (run, number) == (2, 10) else f"{NAMES[number % 10]} {sentence(number, 1)[:-1]}"
-                price = 900 + number + ((run, number) == (2, 11))
-                html = f"<article><h1>{sentence(('day', number), 4)}</h1>{prose((number, 'above'), above)}"
-                html += f"<p>By {name}, {number * 9 + run} views</p>"
-                html += f"{prose(number, 100)}<p>{name} paid {price} EUR</p></article>"
-                kinds.append((await detector.add(html, url=f"https://log.example/{number}")).kind)
+        pages = {}
+        for number in range(12):
+            name = "Zoe" if (run, number) == (2, 10) else f"{NAMES[number % 10]} {sentence(number, 1)[:-1]}"
+            price = 900 + number + ((run, number) == (2, 11))
+            html = f"<article><h1>{sentence(('day', number), 4)}</h1>{prose((number, 'above'), above)}"
+            html += f"<p>By {name}, {number * 9 + run} views</p>"
+            html += f"{prose(number, 100)}<p>{name} paid {price} EUR</p></article>"
+            pages[f"https://log.example/{number}"] = html
+        kinds += await kinds_of(sqlite_store, run, pages)
     assert kinds[12:] == ["changed"] * 5 + ["unchanged"] * 7 + ["unchanged"] * 10 + ["changed"] * 2
 
 
@@ -320,18 +322,16 @@ async def test_a_counter_beside_the_name_of_the_author_is_a_clock_and_the_author
 async def test_a_line_whose_words_change_by_themselves_may_keep_them_and_have_another_number(sqlite_store: str) -> None:
     """A doctor who is recommended at random is the same one as before now and then."""
     for run in range(4):
-        changed = set()
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(40):
-                phone = 5500 + number + (run == 3 and number == 9)
-                name = sentence((number, 0 if (run, number) == (3, 8) else run), 2)[:-1]
-                near = f"<div>Recommended: <b>Dr {name}</b>, {number + run} km away</div>"
-                html = f"<title>{number}</title><h3>Dr {sentence(number, 2)}</h3><p>Phone: 030 {phone}</p>"
-                html = f"<div>{html}{prose(number, 60)}{near}</div>"
-                if (await detector.add(html, url=f"https://d.example/{number}")).kind == "changed":
-                    changed.add(number)
+        pages = {}
+        for number in range(40):
+            phone = 5500 + number + (run == 3 and number == 9)
+            name = sentence((number, 0 if (run, number) == (3, 8) else run), 2)[:-1]
+            near = f"<div>Recommended: <b>Dr {name}</b>, {number + run} km away</div>"
+            html = f"<title>{number}</title><h3>Dr {sentence(number, 2)}</h3><p>Phone: 030 {phone}</p>"
+            pages[number] = f"<div>{html}{prose(number, 60)}{near}</div>"
+        found = await changed_numbers(sqlite_store, run, pages)
         if run >= 2:
-            assert changed == ({9} if run == 3 else set())
+            assert found == ({9} if run == 3 else set())
 
 
 @on_asyncio
@@ -339,17 +339,15 @@ async def test_the_points_of_those_who_answer_are_clocks_and_an_answer_is_none(s
     """The line below each answer has the words of one of many people, who all get points: what stands around tells."""
     found = []
     for run in range(4):
-        changed = set()
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in random.Random(run).sample(range(60), 60):
-                texts = ""
-                for answer in range(1 + number % 3 + (run == 3 and number in {7, 8})):
-                    by = f"{NAMES[(number + answer) % 10]} {sentence((number, answer), 1)[:-1]}"
-                    texts += f"<p>{sentence((number, answer), 30)}</p><div>{by} {90 * answer + 7 * run} points</div>"
-                html = f"<h1>{sentence(number, 5)}</h1>{prose(number, 90)}<p>Viewed {9 * number + run} times</p>{texts}"
-                if (await detector.add(f"<main>{html}</main>", url=f"https://a.example/{number}")).kind == "changed":
-                    changed.add(number)
-        found.append(changed)
+        pages = {}
+        for number in random.Random(run).sample(range(60), 60):
+            texts = ""
+            for answer in range(1 + number % 3 + (run == 3 and number in {7, 8})):
+                by = f"{NAMES[(number + answer) % 10]} {sentence((number, answer), 1)[:-1]}"
+                texts += f"<p>{sentence((number, answer), 30)}</p><div>{by} {90 * answer + 7 * run} points</div>"
+            html = f"<h1>{sentence(number, 5)}</h1>{prose(number, 90)}<p>Viewed {9 * number + run} times</p>{texts}"
+            pages[number] = f"<main>{html}</main>"
+        found.append(await changed_numbers(sqlite_store, run, pages))
     assert found[3] == {7, 8}
     assert len(found[2]) <= 1
 
@@ -358,21 +356,19 @@ async def test_the_points_of_those_who_answer_are_clocks_and_an_answer_is_none(s
 async def test_a_line_that_changes_by_itself_may_have_a_number_now_and_then(sqlite_store: str) -> None:
     """Then it is known by other words, and no word of it is left on the next visit; what is another line is seen."""
     towns = ["Leith", "Perth", "Oban", "Wick"]
-    changed = []
     for run in range(4):
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(40):
-                chance = random.Random(number * 99 + run)
-                notice = f"{sentence((number, run), 3)[:-1]}{chance.choice(['', '', '', '', ' of the 1970s'])}"
-                room = "Room 7" if (run, number) == (3, 8) else f"Room {100 + number}"
-                bell = "" if (run, number) == (3, 9) else "<div>Ring 22 times</div>"
-                html = f"<title>{number}</title><div><h1>{sentence(number, 3)}</h1>{prose(number, 90)}"
-                html += f"<div>{room}</div>{bell}<div><b>Spotlight</b><div>{notice}</div>"
-                html += f"<div>{chance.randint(5, 90)} GBP</div><div>{chance.choice(towns)}</div></div></div>"
-                verdict = await detector.add(html, url=f"https://notices.example/{number}")
-                if run == 3 and verdict.kind == "changed":
-                    changed.append(number)
-    assert changed == [0, 8, 9]  # the first page is the last that tells of the amount
+        pages = {}
+        for number in range(40):
+            chance = random.Random(number * 99 + run)
+            notice = f"{sentence((number, run), 3)[:-1]}{chance.choice(['', '', '', '', ' of the 1970s'])}"
+            room = "Room 7" if (run, number) == (3, 8) else f"Room {100 + number}"
+            bell = "" if (run, number) == (3, 9) else "<div>Ring 22 times</div>"
+            html = f"<title>{number}</title><div><h1>{sentence(number, 3)}</h1>{prose(number, 90)}"
+            html += f"<div>{room}</div>{bell}<div><b>Spotlight</b><div>{notice}</div>"
+            html += f"<div>{chance.randint(5, 90)} GBP</div><div>{chance.choice(towns)}</div></div></div>"
+            pages[number] = html
+        found = await changed_numbers(sqlite_store, run, pages)
+    assert found == {0, 8, 9}  # the first page is the last that tells of the amount
 
 
 @pytest.mark.parametrize("sent", [60, 9])
@@ -386,19 +382,16 @@ async def test_boxes_in_an_order_of_chance_are_clocks_and_steps_that_changed_pla
     ]
     found = []
     for run in range(4):
-        changed = set()
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(60):
-                steps = [f"<li>{sentence((number, step), 6)}</li>" for step in range(5)]
-                if run and (run, number) in {(1, 30), (1, 40), (3, 7)}:
-                    steps[1:3] = reversed(steps[1:3])
-                chance = random.Random(number * 9 + (run if number < sent else 0))
-                column = "".join(chance.sample(boxes, 6))
-                html = f"<div><h1>{sentence(number, 4)}</h1>{prose(number, 900)}<ol>{''.join(steps)}</ol></div>"
-                page = f"<title>{number}</title><div>{html}<div>{column}</div></div>"
-                if (await detector.add(page, url=f"https://walks.example/{number}")).kind == "changed":
-                    changed.add(number)
-        found.append(changed)
+        pages = {}
+        for number in range(60):
+            steps = [f"<li>{sentence((number, step), 6)}</li>" for step in range(5)]
+            if run and (run, number) in {(1, 30), (1, 40), (3, 7)}:
+                steps[1:3] = reversed(steps[1:3])
+            chance = random.Random(number * 9 + (run if number < sent else 0))
+            column = "".join(chance.sample(boxes, 6))
+            html = f"<div><h1>{sentence(number, 4)}</h1>{prose(number, 900)}<ol>{''.join(steps)}</ol></div>"
+            pages[number] = f"<title>{number}</title><div>{html}<div>{column}</div></div>"
+        found.append(await changed_numbers(sqlite_store, run, pages))
     assert {30, 40} <= found[1]
     if sent == 60:
         assert len(found[1]) < 12
@@ -413,36 +406,33 @@ async def test_a_clock_among_nothing_but_lines_with_numbers_is_known_by_how_many
 ) -> None:
     """A list of prices, under a headline with a number, and who had a look at it."""
     for run in range(4):
-        changed = set()
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(40):
-                names = sentence((number, run), 2)[:-1]
-                rows = [f"{sentence((number, row), 2)[:-1]} {100 * row + number} EUR" for row in range(12)]
-                rows[4] += " and more" * ((run, number) == (3, 8))
-                lines = [f"List {number}", f"Seen by {names} on day {run + 4}", *rows]
-                html = f"<title>List {number}</title><main>{''.join(f'<div>{line}</div>' for line in lines)}</main>"
-                if (await detector.add(html, url=f"https://prices.example/{number}")).kind == "changed":
-                    changed.add(number)
-    assert changed == {8}
+        pages = {}
+        for number in range(40):
+            names = sentence((number, run), 2)[:-1]
+            rows = [f"{sentence((number, row), 2)[:-1]} {100 * row + number} EUR" for row in range(12)]
+            rows[4] += " and more" * ((run, number) == (3, 8))
+            lines = "".join(
+                f"<div>{line}</div>" for line in (f"List {number}", f"Seen by {names} on day {run + 4}", *rows)
+            )
+            pages[number] = f"<title>List {number}</title><main>{lines}</main>"
+        found = await changed_numbers(sqlite_store, run, pages)
+    assert found == {8}
 
 
 @on_asyncio
 async def test_a_comment_is_seen_in_the_run_after_a_redesign(sqlite_store: str) -> None:
     """In the run of the redesign nobody can tell a new comment from a line that is parted otherwise."""
     for run in range(4):
-        changed = set()
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            for number in range(12):
-                comments = "".join(
-                    f"<div class=comment><b>{name}</b><p>{sentence((number, name), 7)}</p></div>"
-                    for name in NAMES[: number % 3 + ((run, number) in {(3, 3), (3, 4)})]
-                )
-                html = f"<h1>{sentence(number, 4)}</h1>{prose(number, 300)}<div class=comments>{comments}</div>"
-                box = "<main>{}</main>" if run < 2 else "<div><section><article>{}</article></section></div>"
-                page = f"<title>{number}</title>{box.format(html)}"
-                if (await detector.add(page, url=f"https://log.example/{number}")).kind == "changed":
-                    changed.add(number)
-        assert changed == ({3, 4} if run == 3 else set())
+        pages = {}
+        for number in range(12):
+            comments = "".join(
+                f"<div class=comment><b>{name}</b><p>{sentence((number, name), 7)}</p></div>"
+                for name in NAMES[: number % 3 + ((run, number) in {(3, 3), (3, 4)})]
+            )
+            html = f"<h1>{sentence(number, 4)}</h1>{prose(number, 300)}<div class=comments>{comments}</div>"
+            box = "<main>{}</main>" if run < 2 else "<div><section><article>{}</article></section></div>"
+            pages[number] = f"<title>{number}</title>{box.format(html)}"
+        assert await changed_numbers(sqlite_store, run, pages) == ({3, 4} if run == 3 else set())
 
 
 @on_asyncio
@@ -450,12 +440,11 @@ async def test_what_a_redesign_puts_beside_the_text_is_still_compared_with_what_
     """There it would count no more on a page that had never been seen."""
     kinds = []
     for run, beside in enumerate(("Doors open at noon", "Doors open at noon", "Doors open at one")):
-        async with NearDuplicateDetector(sqlite_store, run=str(run), unchanged="drop") as detector:
-            html = f"<main><h1>The fair</h1>{prose('fair', 900)}<p>{beside}</p></main>"
-            if run:
-                html = f"<div><section><h1>The fair</h1>{prose('fair', 900)}</section></div>"
-                html += f"<aside class=sidebar><p>{beside}</p></aside>"
-            kinds.append((await detector.add(f"<title>Fair</title>{html}", url="https://fair.example/")).kind)
+        html = f"<main><h1>The fair</h1>{prose('fair', 900)}<p>{beside}</p></main>"
+        if run:
+            html = f"<div><section><h1>The fair</h1>{prose('fair', 900)}</section></div>"
+            html += f"<aside class=sidebar><p>{beside}</p></aside>"
+        kinds += await kinds_of(sqlite_store, run, {"https://fair.example/": f"<title>Fair</title>{html}"})
     assert kinds == ["new", "unchanged", "changed"]
 
 
