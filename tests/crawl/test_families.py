@@ -53,20 +53,26 @@ def member(body: str) -> str:
     return page("family", "the same frame", body=body)
 
 
+def event(number: int) -> str:
+    """A page of the family of events in other cities."""
+    return member(FAMILIES["events in other cities"](number))
+
+
+def serve(site: Site, paths: list[str], html: Callable[[int], str] = event) -> list[str]:
+    """Serve a page at each path, by its number; the paths."""
+    for number, path in enumerate(paths):
+        site[path] = html(number)
+    return paths
+
+
 def serve_family(site: Site, count: int) -> list[str]:
     """Serve the pages of events in other cities; their paths, which have nothing in common but their section."""
-    paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(count)]
-    for number, path in enumerate(paths):
-        site[path] = member(FAMILIES["events in other cities"](number))
-    return paths
+    return serve(site, [f"/offers/{'-'.join(words(number, 2))}" for number in range(count)])
 
 
 def serve_others(site: Site, count: int) -> list[str]:
     """Serve pages with other headlines and texts, by which the site is known; their paths."""
-    paths = [f"/about/{number}" for number in range(count)]
-    for number, path in enumerate(paths):
-        site[path] = page(number)
-    return paths
+    return serve(site, [f"/about/{number}" for number in range(count)], page)
 
 
 @pytest.mark.parametrize("others", [0, 2, 12])
@@ -74,10 +80,8 @@ def serve_others(site: Site, count: int) -> list[str]:
 async def test_a_family_of_a_few_is_kept_where_the_site_turns_out_to_have_one_headline(others: int) -> None:
     """A small shop has it on all pages but the first. Copies of a page are dropped as ever, in whatever they differ."""
     with Site() as site:
-        wares = [f"/wares/{'-'.join(words(number, 2))}" for number in range(4)]
-        copies = [f"{path}?from={number}" for number, path in enumerate(wares)]
-        for number, path in enumerate(wares):
-            site[path] = site[copies[number]] = member(FAMILIES["events in other cities"](number))
+        wares = serve(site, [f"/wares/{'-'.join(words(number, 2))}" for number in range(4)])
+        copies = serve(site, [f"{path}?from={number}" for number, path in enumerate(wares)])
         of_shop = [f"/{'-'.join(words(f'about {number}', 2))}" for number in range(others)]
         for path in of_shop:
             site[path] = page("family", "the same frame", body=prose(path, 80))
@@ -136,12 +140,8 @@ async def test_a_greeting_above_an_article_makes_no_other_page_of_it_on_a_small_
 async def test_no_page_of_a_family_is_lost(name: str) -> None:
     """Be it a part of its site, with a CrawlSpider: what was dropped until then is fetched once more."""
     with Site() as site:
-        of_family = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)]
-        others = [f"/about/{number}" for number in range(12)]
-        for number, path in enumerate(of_family):
-            site[path] = member(FAMILIES[name](number))
-        for number, path in enumerate(others):
-            site[path] = page(number)
+        offers, others = [f"/offers/{'-'.join(words(number, 2))}" for number in range(30)], serve_others(site, 12)
+        of_family = serve(site, offers, lambda number: member(FAMILIES[name](number)))
         site["/"] = page("start", links=(*others, *of_family))
         done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
         assert set(done.urls) == {site.url(path) for path in ("/", *of_family, *others)}
@@ -156,8 +156,7 @@ async def test_records_that_a_query_tells_apart_are_kept_as_they_say_the_same_ag
     """On a site that has nothing else all of them are doubtful first."""
     with Site() as site:
         others, records = serve_others(site, count), [f"/show?id={number}" for number in range(20)]
-        for number, path in enumerate(records):
-            site[path] = member(FAMILIES[name](number))
+        serve(site, records, lambda number: member(FAMILIES[name](number)))
         done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *records))
         assert sorted(done.urls) == sorted(site.urls(*others, *records))
         assert len(site.requested) == len(others) + len(records) + MIN_SAID_AGAIN
@@ -175,7 +174,7 @@ async def test_a_page_of_a_family_under_two_urls_is_kept_once_in_each_crawl_that
         for number in range(20):
             path = f"/show?id={number}" if by_query else f"/show/{'-'.join(words(number, 2))}"
             copy = f"{path}&from=home" if by_query else f"{path}?from=home"
-            site[path] = site[copy] = member(FAMILIES["events in other cities"](number))
+            site[path] = site[copy] = event(number)
             urls += site.urls(path, copy)
         settings = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "CONCURRENT_REQUESTS": at_once}
         settings |= {"SIMDEDUP_AGAINST": "history", "SIMDEDUP_UNCHANGED": "drop"}
@@ -196,7 +195,7 @@ async def test_a_few_pages_are_a_family_if_they_say_the_same_again(number: int, 
         others, paths = serve_others(site, 12), [f"/offers/{'-'.join(words(of, 2))}" for of in range(number)]
         for of, path in enumerate(paths):
             quote = (lambda: next(quotes)) if changes else partial(int, of)
-            site[path] = lambda _, quote=quote: member(FAMILIES["events in other cities"](quote()))
+            site[path] = lambda _, quote=quote: event(quote())
         done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *paths))
         is_known = asked and not changes
         assert sorted(done.urls) == sorted(site.urls(*others, *(paths if is_known else paths[:1])))
@@ -208,8 +207,7 @@ async def test_copies_of_its_first_page_hide_no_small_family() -> None:
     with Site() as site:
         others, paths = serve_others(site, 12), serve_family(site, 3)
         copies = [f"{paths[0]}?from={number}" for number in range(3)]
-        for path in copies:
-            site[path] = member(FAMILIES["events in other cities"](0))
+        serve(site, copies, lambda _: event(0))
         done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, paths[0], *copies, *paths[1:]))
         assert sorted(done.urls) == sorted(site.urls(*others, *paths))
 
@@ -257,7 +255,7 @@ async def test_an_article_in_twenty_sessions_with_another_quote_each_time_is_kep
     with Site() as site:
         others, sessions = serve_others(site, 8), [f"/tide?session={number}" for number in range(20)]
         for path in sessions:
-            site[path] = lambda _: member(FAMILIES["events in other cities"](next(quotes)))
+            site[path] = lambda _: event(next(quotes))
         done = await crawl(PathsSpider, ADDON | caching, urls=site.urls(*others, *sessions))
         assert len(set(done.urls).intersection(site.urls(*sessions))) == 1
         assert len(site.requested) == len(others) + len(sessions) + MIN_SAID_AGAIN
@@ -268,8 +266,7 @@ async def test_an_article_that_names_in_a_line_whom_to_reply_to_is_kept_once() -
     """It has a path without a query, so nothing is asked for again."""
     with Site() as site:
         others, replies = serve_others(site, 8), [f"/tide?reply={number}" for number in range(20)]
-        for number, path in enumerate(["/tide", *replies]):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        serve(site, ["/tide", *replies])
         done = await crawl(PathsSpider, ADDON, urls=site.urls("/tide", *others, *replies))
         assert sorted(done.urls) == sorted(site.urls("/tide", *others))
         assert len(site.requested) == 1 + len(others) + len(replies)
@@ -293,10 +290,7 @@ async def test_a_family_is_found_whose_first_pages_a_pipeline_drops(
 ) -> None:
     """They leave no record that the next one is like, and count with it all the same."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(10)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
-        urls = site.urls(*paths)
+        urls = site.urls(*serve_family(site, 10))
         dropped = [urls[number] for number in failing]
         monkeypatch.setattr(DroppingPipeline, "urls", tuple(dropped))
         done = await crawl(PatientSpider, {**ADDON, "ITEM_PIPELINES": {DroppingPipeline: 500}}, urls=urls)
@@ -307,12 +301,8 @@ async def test_a_family_is_found_whose_first_pages_a_pipeline_drops(
 async def test_an_article_with_a_quote_of_the_day_is_no_family() -> None:
     """Its URLs have something in common that other pages of the site do not have."""
     with Site() as site:
-        aliases = [f"/print/{number}/the-tide-comes-in" for number in range(12)]
-        for number, path in enumerate(aliases):
-            site[path] = member(f"<p>{city(number)}</p>{prose('article', 80)}")
-        others = [f"/about/{number}" for number in range(12)]
-        for number, path in enumerate(others):
-            site[path] = page(number)
+        others, aliases = serve_others(site, 12), [f"/print/{number}/the-tide-comes-in" for number in range(12)]
+        serve(site, aliases, lambda number: member(f"<p>{city(number)}</p>{prose('article', 80)}"))
         site["/"] = page("start", links=(*others, *aliases))
         done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
         assert done.stat("pages/dropped") == len(aliases) - 1
@@ -357,8 +347,7 @@ async def test_equal_answers_at_many_places_are_not_fetched_once_more() -> None:
     """A login page says the same wherever it stands."""
     with Site() as site:
         paths = [f"/{'-'.join(words(number, 2))}" for number in range(30)]
-        for path in paths:
-            site[path] = member(prose("log in", 80))
+        serve(site, paths, lambda _: member(prose("log in", 80)))
         site["/"] = page("start", links=tuple(paths))
         done = await crawl(SiteSpider, ADDON, start_urls=[site.url("/")])
         assert done.stat("pages/stub") > 0
@@ -405,12 +394,7 @@ async def test_what_is_still_at_hand_is_not_asked_of_the_server_again(
 async def test_no_second_fetch_leads_to_a_third(tmp_path: Path, members: list[int]) -> None:
     """A later run fetches a part of a family, each page of which it may find like another one than the first."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
-        others = [f"/about/{number}" for number in range(12)]
-        for number, path in enumerate(paths):
-            site[path] = member(FAMILIES["events in other cities"](number))
-        for number, path in enumerate(others):
-            site[path] = page(number)
+        paths, others = serve_family(site, 20), serve_others(site, 12)
         settings = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "CONCURRENT_REQUESTS": 1}
         first = await crawl(PathsSpider, settings, urls=site.urls(*paths, *others))
         assert len(first.urls) == len(paths) + len(others)
@@ -444,9 +428,7 @@ async def test_a_job_that_is_stopped_before_it_asked_for_records_again_loses_non
     tmp_path: Path, stop: int
 ) -> None:
     with Site() as site:
-        others, records = serve_others(site, 8), [f"/show?id={number}" for number in range(20)]
-        for number, path in enumerate(records):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        others, records = serve_others(site, 8), serve(site, [f"/show?id={number}" for number in range(20)])
         settings = {**ADDON, "JOBDIR": str(tmp_path / "job"), "CONCURRENT_REQUESTS": 1}
         urls = site.urls(*others, *records)
         first = await crawl(PathsSpider, settings | {"CLOSESPIDER_PAGECOUNT": stop}, urls=urls)
@@ -556,10 +538,7 @@ async def test_what_a_process_dropped_that_was_killed_is_fetched_by_the_next_one
 async def test_later_runs_see_of_a_family_what_is_new_and_what_was_edited(tmp_path: Path) -> None:
     """Beside it comes the page with which the others were compared: it may have given no item."""
     with Site() as site:
-        paths = [f"/offers/{'-'.join(words(number, 2))}" for number in range(32)]
-        known, added = paths[:31], paths[31]
-        for number, path in enumerate(known):
-            site[path] = member(FAMILIES["events in other cities"](number))
+        known, added = serve_family(site, 31), "/offers/another"
         incremental = {**ADDON, "SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.db'}", "SIMDEDUP_UNCHANGED": "drop"}
         first = await crawl(PathsSpider, incremental, urls=site.urls(*known))
         assert sorted(first.urls) == sorted(site.urls(*known))
@@ -567,6 +546,6 @@ async def test_later_runs_see_of_a_family_what_is_new_and_what_was_edited(tmp_pa
         assert again.urls == site.urls(known[0])
         edited = known[20]
         site[edited] = member(FAMILIES["events in other cities"](20).replace("</p>", " and elsewhere</p>", 1))
-        site[added] = member(FAMILIES["events in other cities"](40))
-        later = await crawl(PathsSpider, incremental, urls=site.urls(*paths))
+        site[added] = event(40)
+        later = await crawl(PathsSpider, incremental, urls=site.urls(*known, added))
         assert sorted(later.urls) == sorted(site.urls(known[0], edited, added))

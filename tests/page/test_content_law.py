@@ -172,6 +172,16 @@ def test_items_keep_their_numbers() -> None:
     assert to_markdown(root, [False, True, True]) == "2. b\n3. c"
 
 
+def chosen_blocks(html: str, taken: str, monkeypatch: pytest.MonkeyPatch) -> str:
+    """The blocks of a page that are main content, a digit each, where the model takes some of them."""
+    root = parse(html).root
+    assert root is not None
+    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
+    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
+    return "".join("01"[chosen] for chosen in find_content_blocks(root, tree, "content"))
+
+
 def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: pytest.MonkeyPatch) -> None:
     """That of the site, which is boilerplate, does not."""
     html = f"<header class=masthead><h1>The site</h1></header><div><h1>Headline</h1><p>By Ada</p>{prose(1, 80)}</div>"
@@ -201,13 +211,7 @@ def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: py
 def test_where_no_h1_is_above_the_text_the_title_tells_the_headline(
     html: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = parse(html).root
-    assert root is not None
-    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
-    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
-    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
-    found = find_content_blocks(root, tree, "content")
-    assert "".join("01"[chosen] for chosen in found) == expected.replace(" ", "")
+    assert chosen_blocks(html, taken, monkeypatch) == expected.replace(" ", "")
 
 
 @pytest.mark.parametrize(
@@ -217,13 +221,8 @@ def test_where_no_h1_is_above_the_text_the_title_tells_the_headline(
 def test_a_headline_with_line_breaks_comes_as_a_whole(
     below: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    root = parse(f"<div><h1>Uses of<br>the lamp</h1><p>Text</p>{below}</div>").root
-    assert root is not None
-    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
-    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
-    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
-    found = find_content_blocks(root, tree, "content")
-    assert "".join("01"[chosen] for chosen in found) == expected.replace(" ", "")
+    html = f"<div><h1>Uses of<br>the lamp</h1><p>Text</p>{below}</div>"
+    assert chosen_blocks(html, taken, monkeypatch) == expected.replace(" ", "")
 
 
 TABLE = "<table><tr><th>Day<th>High water<tr><td>Monday<td>04:12<tr><td>Tuesday<td>05:01</table>"
@@ -247,10 +246,4 @@ def test_tables_of_data_and_code_come_as_wholes(
     html: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """A cell by itself looks like nothing, and a row without it says something else. A layout is no table of data."""
-    root = parse(html).root
-    assert root is not None
-    tree = build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
-    choice = np.array([sign == "1" for sign in taken.replace(" ", "")])
-    monkeypatch.setattr(content_model, "main_content", lambda _: choice)
-    found = find_content_blocks(root, tree, "content")
-    assert "".join("01"[chosen] for chosen in found) == expected.replace(" ", "")
+    assert chosen_blocks(html, taken, monkeypatch) == expected.replace(" ", "")
