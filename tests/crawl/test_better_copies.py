@@ -6,7 +6,6 @@ import pickle
 from typing import Any
 
 import pytest
-from scrapy.signalmanager import SignalManager
 
 from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
@@ -42,14 +41,11 @@ class Overwriting:
 class TellingSpider(PatientSpider):
     """Hands each page's verdict on, and notes the signals."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.told = []
-        signals: SignalManager = crawler.signals
-        signals.connect(spider.better, better_copy_found)
-        signals.connect(spider.dropped, near_duplicate_dropped)
-        return spider
+    hears = {"better": better_copy_found, "dropped": near_duplicate_dropped}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.told = []
 
     def better(self, response: Any, verdict: Any, spider: Any) -> None:
         assert spider is self

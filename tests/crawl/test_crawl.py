@@ -334,11 +334,7 @@ async def test_a_signal_tells_of_every_dropped_page(site: Site) -> None:
     dropped = []
 
     class Listening(PathsSpider):
-        @classmethod
-        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.heard, near_duplicate_dropped)
-            return spider
+        hears = {"heard": near_duplicate_dropped}
 
         def heard(self, response: Any, verdict: Any) -> None:
             dropped.append((response.url, verdict.original))

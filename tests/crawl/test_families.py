@@ -95,11 +95,7 @@ async def test_a_family_of_a_few_is_kept_where_the_site_turns_out_to_have_one_he
 class FedSpider(PathsSpider):
     """Gets more URLs once it has nothing to do, as spiders do that are fed by a queue."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        crawler.signals.connect(spider.feed, signals.spider_idle)
-        return spider
+    hears = {"feed": signals.spider_idle}
 
     def __init__(self, later: list[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)

@@ -46,11 +46,7 @@ async def test_exactly_the_edited_pages_are_changed_and_a_signal_tells_of_each(
     heard: list[str] = []
 
     class Listening(PathsSpider):
-        @classmethod
-        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.heard, page_changed)
-            return spider
+        hears = {"heard": page_changed}
 
         def heard(self, response: Any) -> None:
             heard.append(response.url)
@@ -148,11 +144,7 @@ async def test_captchas_under_many_urls_displace_no_real_page(site: Site, settin
     seen: list[int] = []
 
     class Listening(PathsSpider):
-        @classmethod
-        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.heard, wall_suspected)
-            return spider
+        hears = {"heard": wall_suspected}
 
         def heard(self, wall: Any) -> None:
             walls.append(wall)
@@ -180,11 +172,7 @@ async def test_a_handler_of_the_signal_can_pause_the_crawl(site: Site) -> None:
     """And nothing is lost by that."""
 
     class Patient(PathsSpider):
-        @classmethod
-        def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-            spider = super().from_crawler(crawler, *args, **kwargs)
-            crawler.signals.connect(spider.pause, wall_suspected)
-            return spider
+        hears = {"pause": wall_suspected}
 
         def pause(self) -> None:
             self.crawler.engine.pause()

@@ -49,13 +49,11 @@ def article_ids() -> list[str]:
 class Listening(PathsSpider):
     """Takes down what it is told."""
 
-    @classmethod
-    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
-        spider = super().from_crawler(crawler, *args, **kwargs)
-        spider.redesigns, spider.changed = [], []
-        crawler.signals.connect(spider.on_redesign, site_redesigned)
-        crawler.signals.connect(spider.on_change, page_changed)
-        return spider
+    hears = {"on_redesign": site_redesigned, "on_change": page_changed}
+
+    def __init__(self, **kwargs: Any) -> None:
+        super().__init__(**kwargs)
+        self.redesigns, self.changed = [], []
 
     def on_redesign(self, redesign: Any) -> None:
         self.redesigns.append(redesign)

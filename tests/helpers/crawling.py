@@ -21,6 +21,15 @@ class PathsSpider(Spider):
 
     name = "paths"
     custom_settings = {"CONCURRENT_REQUESTS": 1}
+    hears: dict[str, object] = {}
+    """Signals by the names of the methods that are called with them."""
+
+    @classmethod
+    def from_crawler(cls, crawler: Any, *args: Any, **kwargs: Any) -> Any:
+        spider = super().from_crawler(crawler, *args, **kwargs)
+        for method, signal in cls.hears.items():
+            crawler.signals.connect(getattr(spider, method), signal)
+        return spider
 
     def __init__(self, urls: list[str], **kwargs: Any) -> None:
         super().__init__(**kwargs)
