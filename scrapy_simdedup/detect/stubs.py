@@ -174,6 +174,22 @@ class _ContentUrls:
         if len(self.samples) < MAX_SAMPLES:
             self.samples.append(url[:MAX_SAMPLE_LENGTH])
 
+    def to_row(self) -> list[Any]:
+        """The counts as plain values."""
+        paths, tokens = list(self.paths.items()), list(self.tokens.items())
+        marked = None if self.marked is None else self.marked.to_rows()
+        of_records = self.may_be_records, self.said_again, self.copies, sorted(self.texts)
+        return [self.count, self.is_stub, self.samples, paths, tokens, self.other_texts, marked, *of_records]
+
+    @classmethod
+    def from_row(cls, row: list[Any]) -> _ContentUrls:
+        """The counts whose :meth:`to_row` these are."""
+        count, is_stub, samples, paths, tokens, others, marked, may_be_records, said_again, copies, texts = row
+        by_path, by_token = Counter(dict(paths)), Counter(dict(tokens))
+        lines = None if marked is None else MarkedLines.from_rows(marked)
+        of_records = bool(may_be_records), int(said_again), int(copies), set(texts)
+        return cls(int(count), by_path, by_token, list(samples), bool(is_stub), int(others), lines, *of_records)
+
 
 @dataclass(slots=True)
 class _Path:
@@ -275,23 +291,7 @@ class StubDetector:
             "run": run,
             "pages": self._pages,
             "walls": sorted(self._walls),
-            "contents": [
-                (
-                    content,
-                    urls.count,
-                    urls.is_stub,
-                    urls.samples,
-                    list(urls.paths.items()),
-                    list(urls.tokens.items()),
-                    urls.other_texts,
-                    None if urls.marked is None else urls.marked.to_rows(),
-                    urls.may_be_records,
-                    urls.said_again,
-                    urls.copies,
-                    sorted(urls.texts),
-                )
-                for content, urls in self._contents.items()
-            ],
+            "contents": [(content, *urls.to_row()) for content, urls in self._contents.items()],
             "recent": [(content, sorted(tokens)) for content, tokens in self._recent],
             "paths": [(path, known.pages, sorted(known.contents)) for path, known in self._paths.items()],
         }
@@ -306,21 +306,7 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            for content, count, is_stub, samples, paths, tokens, others, marked, *of_records in counts["contents"]:
-                may_be_records, said_again, copies, texts = of_records
-                made._contents[content] = _ContentUrls(
-                    int(count),
-                    Counter(dict(paths)),
-                    Counter(dict(tokens)),
-                    list(samples),
-                    bool(is_stub),
-                    int(others),
-                    None if marked is None else MarkedLines.from_rows(marked),
-                    bool(may_be_records),
-                    int(said_again),
-                    int(copies),
-                    set(texts),
-                )
+            made._contents = {content: _ContentUrls.from_row(row) for content, *row in counts["contents"]}
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))
             for path, pages, contents in counts["paths"]:
