@@ -32,7 +32,7 @@ Reason: TypeAlias = (
         "known_view",
     ]
 )
-"""In what a line differs from the one in whose place it stands; ``numbers``: in these alone."""
+"""Why a page is unjudged, or got another verdict than its similarity alone would give; see :attr:`Verdict.reason`."""
 
 
 @dataclass(frozen=True, slots=True)
