@@ -233,10 +233,12 @@ def weighted_majority(rows: NDArray[np.uint8], weights: NDArray[np.floating]) ->
 
 
 try:
-    from scrapy_simdedup.fingerprint._features import distinct_features as distinct_features  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._features import find_block_signatures as find_block_signatures  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._features import majority_bits
-    from scrapy_simdedup.fingerprint._features import numbers_of as numbers_of  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import (
+        distinct_features,
+        find_block_signatures,
+        majority_bits,
+        numbers_of,
+    )
 except ImportError:  # installed without a compiler
     distinct_features, find_block_signatures = python_distinct_features, python_find_block_signatures
     majority_bits, numbers_of = python_majority_bits, python_numbers_of

@@ -160,9 +160,7 @@ def resemblance_for_similarity(similarity: float) -> float:
 
 
 try:
-    from scrapy_simdedup.fingerprint._comparison import estimate_own_resemblance as estimate_own_resemblance  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._comparison import estimate_resemblance as estimate_resemblance  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._comparison import score as score  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._comparison import estimate_own_resemblance, estimate_resemblance, score
 except ImportError:  # installed without a compiler
     score, estimate_resemblance = python_score, sketch.estimate_resemblance
     estimate_own_resemblance = sketch.estimate_own_resemblance

@@ -365,10 +365,7 @@ def sample_resemblance(
 
 
 try:
-    from scrapy_simdedup.fingerprint._features import odd_sketch as odd_sketch  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._features import pack_row as pack_row  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._features import sketch as sketch  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._features import unpack_row as unpack_row  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._features import odd_sketch, pack_row, sketch, unpack_row
 except ImportError:  # installed without a compiler
     odd_sketch, sketch = python_odd_sketch, python_sketch
     pack_row, unpack_row = python_pack_row, python_unpack_row

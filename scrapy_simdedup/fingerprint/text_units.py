@@ -487,7 +487,6 @@ def kept_places(places: Iterable[int]) -> list[int]:
 
 
 try:
-    from scrapy_simdedup.fingerprint._text_units import keep_units as keep_units  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.fingerprint._text_units import page_units as page_units  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.fingerprint._text_units import keep_units, page_units
 except ImportError:  # installed without a compiler
     keep_units, page_units = python_keep_units, python_page_units

@@ -279,9 +279,7 @@ def python_mark_descendants(parents: Sequence[int], marked: Iterable[bool]) -> l
 
 
 try:
-    from scrapy_simdedup.page._classify import mark_ancestors as mark_ancestors  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.page._classify import mark_descendants as mark_descendants  # noqa: PLC0414 - for others, too
-    from scrapy_simdedup.page._classify import subtree_totals as subtree_totals  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._classify import mark_ancestors, mark_descendants, subtree_totals
 except ImportError:  # installed without a compiler
     mark_ancestors, mark_descendants = python_mark_ancestors, python_mark_descendants
     subtree_totals = python_subtree_totals

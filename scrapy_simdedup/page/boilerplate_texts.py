@@ -238,7 +238,6 @@ def _starts(tree: BlockTree, lengths: Sequence[int]) -> list[int]:
 
 
 try:
-    from scrapy_simdedup.page._classify import count_mentions
-    from scrapy_simdedup.page._classify import find_consent_notices as find_consent_notices  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._classify import count_mentions, find_consent_notices
 except ImportError:  # installed without a compiler
     count_mentions, find_consent_notices = python_count_mentions, python_find_consent_notices
