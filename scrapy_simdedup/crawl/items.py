@@ -7,19 +7,16 @@ import re
 import struct
 import weakref
 from collections import Counter, defaultdict
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
-from scrapy.http import HtmlResponse
+from scrapy.http import HtmlResponse, Response
 from scrapy.utils.datatypes import LocalCache
 
 from scrapy_simdedup.detect.events import event_key, journal_name
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable, Iterator, Sequence
-
     from itemadapter import ItemAdapter
-    from scrapy.http import Response
 
     from scrapy_simdedup.page.content import Content
 

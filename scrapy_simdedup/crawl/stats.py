@@ -4,19 +4,17 @@ from __future__ import annotations
 
 import heapq
 from collections import Counter
+from collections.abc import Callable
 from functools import partial
 from typing import TYPE_CHECKING, cast
 
 from scrapy_simdedup.display import plural
-from scrapy_simdedup.unjudged import UNJUDGED
+from scrapy_simdedup.unjudged import UNJUDGED, UnjudgedReason
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
-
     from scrapy.statscollectors import StatsCollector
 
     from scrapy_simdedup.detect.verdict import Verdict
-    from scrapy_simdedup.unjudged import UnjudgedReason
 
 PREFIX = "simdedup/"
 """How the names begin in Scrapy's stats."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
@@ -9,8 +10,6 @@ from scrapy_simdedup.display import bar_html, format_time, link_html, plural, sh
 from scrapy_simdedup.unjudged import UnjudgedReason
 
 if TYPE_CHECKING:
-    from collections.abc import Awaitable, Callable
-
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
     from scrapy_simdedup.fingerprint.unit_changes import Change
     from scrapy_simdedup.settings import DedupSettings

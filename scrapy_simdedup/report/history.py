@@ -6,17 +6,14 @@ import math
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING
 
 from scrapy_simdedup.detect import events
+from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.fingerprint.unit_changes import Change
 from scrapy_simdedup.report import RunChanges
 from scrapy_simdedup.report.neighbours import FingerprintTable, comparable, fingerprint_of
 from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day
 from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.detect.names import PageSettings
 
 SESSION_WORDS = frozenset({"query:session", "query:sess"})
 """Parts of URLs that are session ids unless their values are numbers, beside those with a name of session ids."""

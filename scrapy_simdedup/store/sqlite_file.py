@@ -9,13 +9,11 @@ import time
 from collections.abc import Callable, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import SettingError, StoreBusy, StoreError
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.store.base import Sleep
+from scrapy_simdedup.store.base import Sleep
 
 Result = TypeVar("Result")
 LOCK_SECONDS = 0.02
