@@ -22,6 +22,7 @@ from scrapy_simdedup.detect.events import SkippedUrl
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.report import UrlSavings
 from scrapy_simdedup.settings import PREFIX
+from scrapy_simdedup.store.base import reporting_failures
 from scrapy_simdedup.urls import GivenRule, Rule, UrlDecision, UrlLearner, load_rules
 
 logger = logging.getLogger(__name__)
@@ -86,12 +87,10 @@ class UrlSkipper:
         self._checks.open(self._learner)
         self._readmission.open(self._learner, self._journal)
         self.observations.open(self._journal)
-        try:
+        with reporting_failures(self._on_store_error):
             known = await self._journal.open()
             if known:
                 logger.info("Learned from %d notes about URLs that the run had made", known)
-        except StoreError as exc:
-            self._on_store_error(exc)
 
     async def filter(self, request: Request) -> Request | None:
         """Let a request pass (None), give the one to be scheduled in its place, or raise :class:`SkippedRequest`."""
@@ -185,12 +184,10 @@ class UrlSkipper:
         if self._learner is None or self._journal is None:
             return
         self._stats.urls_closed(len(self.rules()), self._learner.unseen_bound if self.mode == "skip" else None)
-        try:
+        with reporting_failures(self._on_store_error):
             await self._journal.remember_rules()
             await self._journal.close()
             await delete_stale_journals(self._detector.store, self._detector.run)
-        except StoreError as exc:
-            self._on_store_error(exc)
 
     def rules(self) -> list[Rule]:
         """The rules that are in force, the one that skipped most first."""
