@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+from collections.abc import Iterable
 from dataclasses import replace
 
 import pytest
@@ -19,12 +20,19 @@ SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 BARE, VIEW, OTHER = ("https://e.com/item?id=100" + part for part in ("", "&view=x", "&gclid=2"))
 
 
+def teach(learner: UrlLearner, numbers: Iterable[int], *parts: str) -> None:
+    """Have the learner observe some items, each under its own URL, and with each of some parts added to it."""
+    for number in numbers:
+        for part in ("", *parts):
+            learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+
+
+PARTS = "&ref=1", "&ref=2", "&hl=a", "&view=x", "&gclid=1"
+
+
 def taught(**options: float) -> UrlLearner:
     learner = UrlLearner(thresholds=SURE, **({"checks": 1.0} | options))  # type: ignore[arg-type]
-    for number in range(40):
-        url = f"https://e.com/item?id={number}"
-        for other in (url, f"{url}&ref=1", f"{url}&ref=2", f"{url}&hl=a", f"{url}&view=x", f"{url}&gclid=1"):
-            learner.observe(other, f"item {number}")
+    teach(learner, range(40), *PARTS)
     return learner
 
 
@@ -35,10 +43,17 @@ def in_force(learner: UrlLearner, rule: str = "query:view=x") -> bool:
 def skipped(learner: UrlLearner, count: int = 20) -> set[str]:
     """URLs that the rule about ``view`` skips."""
     urls = {f"https://e.com/item?id={number}&view=x" for number in range(200, 200 + count)}
-    for number in range(200, 200 + count):
-        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+    teach(learner, range(200, 200 + count))
     assert all(learner.decide(url).skip for url in urls)
     return urls
+
+
+def learn_and_ask(learner: UrlLearner, contents: dict[str, str]) -> None:
+    """Have the learner observe what URLs show, and see again what it asks for."""
+    for url, content in contents.items():
+        learner.observe(url, content)
+        for question in learner.questions():
+            learner.observe(question.url, contents[question.url])
 
 
 def asked(learner: UrlLearner) -> list[str]:
@@ -83,9 +98,7 @@ def test_when_a_rule_about_a_value_falls_the_one_about_the_part_does_not_take_it
     for url, content in ((VIEW, "item 100 viewed"), (VIEW, "item 100 viewed"), (BARE, "item 100")):
         learner.questions()
         learner.observe(url, content)
-    for number in range(200, 550):
-        for url in (f"https://e.com/item?id={number}", f"https://e.com/item?id={number}&view=x"):
-            learner.observe(url, f"item {number}")
+    teach(learner, range(200, 550), "&view=x")
     assert about(learner, "query:view") == []
     assert about(learner, "query:hl") != []
 
@@ -98,10 +111,7 @@ def test_a_page_of_many_for_which_a_rule_is_wrong_speaks_against_it_at_the_other
         url = f"https://e.com/article/b{'bdfgklmnprst'[number % 12]}o-t{'bdfgklmn'[number // 12]}a"
         contents |= {url: f"page {number}", f"{url}?ref=1": f"page {number}", f"{url}?hl=a": f"page {number}"}
         contents[f"{url}?view=x"] = f"page {number}" + (" viewed" if number in (7, 20) else "")
-    for url, content in contents.items():
-        learner.observe(url, content)
-        for question in learner.questions():
-            learner.observe(question.url, contents[question.url])
+    learn_and_ask(learner, contents)
     assert about(learner, "query:view") == []
     assert "query:hl=a in article/*" in about(learner, "query:hl")
 
@@ -114,10 +124,7 @@ def test_a_failure_that_second_looks_confirm_counts_above_its_section_as_well() 
             url = f"https://e.com/{section * 3}/item?id={number}"
             contents |= {url: url, f"{url}&ref=1": url, f"{url}&view=x": url, f"{url}&hl=a": url}
     contents["https://e.com/aaa/item?id=0&view=x"] = "viewed"
-    for url, content in contents.items():
-        learner.observe(url, content)
-        for question in learner.questions():
-            learner.observe(question.url, contents[question.url])
+    learn_and_ask(learner, contents)
     assert about(learner, "query:view") == []
     assert "query:hl=a in **" in about(learner, "query:hl")
 
@@ -293,9 +300,7 @@ def test_where_the_sample_finds_an_exception_what_other_rules_skipped_is_sampled
 def test_a_rule_that_was_right_hundreds_of_times_is_sampled_no_more_for_exceptions_of_others() -> None:
     """Exceptions of one page in a hundred would have shown by then."""
     learner = taught(checks=0.05)
-    for number in range(1000, 1440):
-        for part in ("", "&view=x"):
-            learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+    teach(learner, range(1000, 1440), "&view=x")
     skipped(learner, 200)
     make_exception(learner)
     assert len(learner.sample()) < 30
@@ -303,9 +308,7 @@ def test_a_rule_that_was_right_hundreds_of_times_is_sampled_no_more_for_exceptio
 
 def test_what_was_looked_at_for_the_sample_and_not_taken_is_readmitted_when_its_rule_falls() -> None:
     learner = taught(checks=0.05)
-    for number in range(1000, 1440):
-        for part in ("", "&view=x"):
-            learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+    teach(learner, range(1000, 1440), "&view=x")
     urls = skipped(learner, 200)
     make_exception(learner)
     sample = set(learner.sample())
@@ -328,9 +331,7 @@ def test_a_part_with_few_values_is_sampled_as_a_single_value_is() -> None:
 def test_where_a_rule_was_wrong_for_one_page_others_about_few_values_are_verified_more_often() -> None:
     def verified(*, after_exception: bool) -> int:
         learner = UrlLearner(checks=0.05)
-        for number in range(40):
-            for part in ("", "&ref=1", "&ref=2", "&hl=a", "&view=x", "&gclid=1"):
-                learner.observe(f"https://e.com/item?id={number}{part}", f"item {number}")
+        teach(learner, range(40), *PARTS)
         if after_exception:
             make_exception(learner)
         count = 0
@@ -421,26 +422,19 @@ def test_of_a_page_that_was_seen_with_a_part_no_other_url_with_it_is_sampled() -
 def test_of_a_page_that_was_seen_with_a_part_no_other_url_with_it_is_verified() -> None:
     thresholds = LearnerThresholds(verify=50.0, verify_low_risk=0.0, verify_floor=0.0)
     learner = UrlLearner(thresholds=thresholds, checks=0.05)
-    for number in range(60):
-        url = f"https://e.com/item?id={number}"
-        for other in (url, f"{url}&gclid=1", f"{url}&view=x"):
-            learner.observe(other, f"item {number}")
+    teach(learner, range(60), "&gclid=1", "&view=x")
     assert in_force(learner)
     verified = [not learner.decide(f"https://e.com/item?id={number}&view=x&gclid=7").skip for number in range(60)]
     assert sum(verified) < 5
-    for number in range(100, 160):
-        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+    teach(learner, range(100, 160))
     verified = [not learner.decide(f"https://e.com/item?id={number}&view=x&gclid=7").skip for number in range(100, 160)]
     assert sum(verified) > 20
 
 
 def test_the_sample_looks_first_at_what_the_least_proven_rule_skipped() -> None:
     learner = UrlLearner(thresholds=SURE, checks=0.1)
-    for number in range(200):
-        url = f"https://e.com/item?id={number}"
-        parts = ("", "&view=x", "&amp=1") if number < 30 else ("", "&view=x")
-        for part in parts:
-            learner.observe(url + part, f"item {number}")
+    teach(learner, range(30), "&view=x", "&amp=1")
+    teach(learner, range(30, 200), "&view=x")
     for number in range(300, 450):
         url = f"https://e.com/item?id={number}"
         learner.observe(url, f"item {number}")
