@@ -16,13 +16,11 @@ from email.utils import parsedate_to_datetime
 from functools import lru_cache
 from html import unescape
 from itertools import chain, islice, product
-from typing import TYPE_CHECKING, Any, cast
+from typing import Any, cast
 from urllib.parse import urljoin
 
 from lxml import etree
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
+from lxml.html import HtmlElement
 
 IS_PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9_]*").fullmatch
 """Whether a place is the name of a property of JSON-LD. Any other place is a CSS selector."""
