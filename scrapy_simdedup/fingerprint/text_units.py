@@ -78,7 +78,7 @@ comments, of the title and of the offer."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<4I3H2x")
+_SIZES = struct.Struct("<4I2HI")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)

@@ -239,6 +239,13 @@ def test_units_survive_their_bytes(texts: list[str]) -> None:
             assert list(one) == list(other) if hasattr(one, "__len__") else one == other
 
 
+def test_the_bytes_of_units_tell_which_of_very_many_is_the_headline() -> None:
+    """It may be the last one, of a page that begins with a hundred thousand lines."""
+    units = page(PARAGRAPHS).page_units
+    assert units is not None
+    assert PageUnits.from_bytes(bytes(units._replace(headline=100_000))).headline == 100_000
+
+
 def test_what_was_read_from_bytes_does_not_know_its_own_text() -> None:
     """Then likeness alone decides."""
     longer = PageFingerprint.from_bytes(bytes(page([*PARAGRAPHS, OWN])))
