@@ -30,7 +30,7 @@ from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.text_units import kept_places
-from scrapy_simdedup.fingerprint.unit_changes import ORDER, PAGE_PLACE
+from scrapy_simdedup.fingerprint.unit_changes import ORDER, PAGE_PLACE, EditedText
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures
 from scrapy_simdedup.urls.evidence import wilson_bound
@@ -68,8 +68,8 @@ SAMPLE_LENGTH = 40
 class ClockEvidence:
     """What two versions of a page say about the clocks of its site."""
 
-    edited: dict[int, str]
-    """The places at which the text differs, with the text of now; of a long one the beginning."""
+    edited: dict[int, EditedText]
+    """The places at which the text differs."""
     equal: frozenset[int]
     edited_share: float = 0.0
     """The share of the words of the content that are in units without an equal one, 0..1."""
@@ -151,10 +151,10 @@ class SiteClocks:
         """The places that are clocks."""
         return frozenset(place for place, counts in self.places.items() if counts.is_clock)
 
-    def _differed(self, evidence: ClockEvidence, *, by_spot: bool) -> dict[str, int]:
-        """By edited line how often its words differed before, or what stands at its spot."""
-        places = [(self.places[at], text) for at, text in evidence.edited.items() if at in self.places]
-        return {text: counts.differed for counts, text in places if (counts.beside > 0) is by_spot}
+    def _differed(self, evidence: ClockEvidence, *, by_spot: bool) -> dict[int, int]:
+        """By the digest of an edited line how often its words differed before, or what stands at its spot."""
+        places = [(self.places[at], digest) for at, (_, digest) in evidence.edited.items() if at in self.places]
+        return {digest: counts.differed for counts, digest in places if (counts.beside > 0) is by_spot}
 
     def equal_places(self, evidence: ClockEvidence) -> set[int]:
         """The watched places at which the text of a page is equal."""
@@ -173,9 +173,9 @@ class SiteClocks:
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
         by_words, by_spot = self._differed(evidence, by_spot=False), self._differed(evidence, by_spot=True)
-        for place, sample in evidence.edited.items():
+        for place, (sample, digest) in evidence.edited.items():
             # A line is known by its words or by what stands around it: by what has differed on more pages.
-            words, spot = by_words.get(sample, 0), by_spot.get(sample, 0)
+            words, spot = by_words.get(digest, 0), by_spot.get(digest, 0)
             if place not in news or (words >= max(1, spot) if place in evidence.beside else spot > words):
                 continue
             if not is_rewritten or is_counter(sample):
@@ -206,7 +206,8 @@ class SiteClocks:
         """The places whose texts no page with this content has shown in this run, 0 for a page that is equal at all."""
         if not evidence.content:
             return {0, *evidence.edited}
-        told = {hash((evidence.content, *edited)): edited[0] for edited in evidence.edited.items() or [(0, "")]}
+        edited = [(place, digest) for place, (_, digest) in evidence.edited.items()] or [(0, 0)]
+        told = {hash((evidence.content, *one)): one[0] for one in edited}
         new = told.keys() - self._witnesses
         if len(self._witnesses) >= MAX_WITNESSES:
             self._witnesses.clear()

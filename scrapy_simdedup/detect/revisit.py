@@ -17,7 +17,7 @@ from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, MAX_EDITED_SHARE, OFFE
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.unit_changes import Change, UnitChanges, compare_units, what_changed
+from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
 from scrapy_simdedup.page.amounts import is_amount
 from scrapy_simdedup.store.base import IMPORTED, Record
 
@@ -143,7 +143,7 @@ def _compare_units(
         if is_equal:
             equal.add(place)
             continue
-        edited[place] = name
+        edited[place] = EditedText(name, place)
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
     return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited), beside)
@@ -174,8 +174,8 @@ def _witness(page: PageFingerprint, edited: Collection[int]) -> int:
         return 0 if page.units is None else page.units.sequence
     units = page.page_units
     longest = int(units.digests[np.where(units.in_table, units.lengths, 0).argmax()]) if len(units.lengths) else 0
-    amounts = () if page.h1 else (units.samples[at] for at in units.without(edited).nonzero()[0].tolist())
-    return hash((page.h1, longest, *filter(is_amount, amounts))) or 1
+    amounts = [] if page.h1 else [at for at in units.without(edited).nonzero()[0] if is_amount(units.samples[at])]
+    return hash((page.h1, longest, *units.digests[amounts].tolist())) or 1
 
 
 def imported_record(

@@ -72,19 +72,28 @@ class UnitChanges:
         return {name: count for name in self.__slots__ if (count := getattr(self, name))}
 
 
+class EditedText(NamedTuple):
+    """A text that differs, as it is now."""
+
+    text: str
+    """How it begins, for people; of an archive it may be another text of its kind."""
+    digest: int
+    """By which it is told from others."""
+
+
 class UnitComparison(NamedTuple):
     """The text units of a page compared with what was kept of an earlier version."""
 
     changes: UnitChanges
     """What changed, but for clocks."""
-    edited_places: dict[int, str]
-    """The places at which the text differs, clocks among them, with the text of now; of a long one the beginning."""
+    edited_places: dict[int, EditedText]
+    """The places at which the text differs, clocks among them."""
     equal_places: frozenset[int]
     """The places with an equal text."""
     edited_share: float
     """The share of the words of the content that are in units without an equal one, 0..1."""
-    edited_spots: dict[int, str] = {}  # noqa: RUF012 - of a tuple
-    """The spots of lines with a number that stand where others stood, with the text of now."""
+    edited_spots: dict[int, EditedText] = {}  # noqa: RUF012 - of a tuple
+    """The spots of lines with a number that stand where others stood."""
     beside_spots: dict[int, int] = {}  # noqa: RUF012 - of a tuple
     """By edited spot the place of a unit beside it; by the place of an order that of the first unit."""
 
@@ -119,13 +128,13 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     equal_places = frozenset(chain.from_iterable(of_row[is_equal & is_alone].tolist() for of_row in of_rows))
     removed_at = Counter(old["place"][removed].tolist())
     edited_places = {
-        int(row_places[number]): units.samples[at[number]]
+        int(row_places[number]): _text_at(units, at[number])
         for number in added
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
     are_clocks = is_alone & np.isin(row_places, list(clocks))
     kept_clocks = set(kept_places(clocks))
-    edited_spots, beside_spots = dict[int, str](), dict[int, int]()
+    edited_spots, beside_spots = dict[int, EditedText](), dict[int, int]()
     for one, other in _in_place_of_others(rows, added, old, removed):
         has_words = rows["place"][one] == old["place"][other]
         is_shared = not is_alone[one] or old["place"][other] == SHARED_PLACE
@@ -133,7 +142,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
             continue
         spot = int(number_spots[one] if has_words else spots[one])
         if spot:
-            edited_spots[spot], beside_spots[spot] = units.samples[at[one]], int(beside[one])
+            edited_spots[spot], beside_spots[spot] = _text_at(units, at[one]), int(beside[one])
         # A clock whose text has no number now may have had one before: then that was known by its words.
         if (spot or int(row_places[one])) in clocks or int(spots[one]) in clocks:
             added.remove(one)
@@ -151,6 +160,10 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, moved)
     beside_spots |= {place: place ^ ORDER for place in orders}
     return UnitComparison(changes, edited_places, equal_places, share, edited_spots | orders, beside_spots)
+
+
+def _text_at(units: PageUnits, at: int) -> EditedText:
+    return EditedText(units.samples[at], int(units.digests[at]))
 
 
 def spots_of(units: PageUnits) -> tuple[Places, Places, Places]:
@@ -239,17 +252,17 @@ def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, at: Row
 
 def _compare_order(
     units: PageUnits, at: Rows, rows: NDArray[np.void], old: NDArray[np.void], clocks: Collection[int]
-) -> tuple[int, dict[int, str]]:
+) -> tuple[int, dict[int, EditedText]]:
     """How many rows of equal sets stand in another order, but for clocks, and by its place each order that differs.
 
     ``at`` says which block each row begins with.
     """
     groups = _first_places(units)[at]
-    orders = {
-        int(groups[number]) ^ ORDER: f"(the order) {units.samples[at[number]]}"
-        for number in _moved(rows, old, clocks)
-        if groups[number]
-    }
+    orders = dict[int, EditedText]()
+    for number in _moved(rows, old, clocks):
+        if groups[number]:
+            text, digest = _text_at(units, at[number])
+            orders[int(groups[number]) ^ ORDER] = EditedText(f"(the order) {text}", digest ^ ORDER)
     moved = len(_moved(rows, old, clocks, rows["digest"][np.isin(groups ^ ORDER, list(clocks))].tolist()))
     if not moved and rows["digest"].tolist() == old["digest"].tolist():
         moved = 1  # two units that share a row, whose sum is the same in any order

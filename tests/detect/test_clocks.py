@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from zlib import crc32
 
 import pytest
 from hypothesis import given
@@ -15,17 +16,22 @@ from helpers.pages import prose
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.clocks import MAX_PLACES, ClockEvidence, SiteClocks, is_amount, is_counter
 from scrapy_simdedup.detect.verdict import VerdictKind
+from scrapy_simdedup.fingerprint.unit_changes import EditedText
 
 COUNTER = "In stock: 7"
 NAMES = "Ann Ben Cleo Dan Eve Finn Gus Hal Ida Jon".split()
 QUOTE = "A rolling stone gathers no moss, said the other one."
 
 
+def edited_text(text: str) -> EditedText:
+    return EditedText(text, crc32(text.encode()))
+
+
 def learn(clocks: SiteClocks, text: str, share: float, *, pages: int, run: str, edited_share: float = 0.01) -> None:
     """Show so many pages of a run, of which a share differs in one place."""
     for number in range(pages):
         differs = int((number + 1) * share) > int(number * share)
-        edited = {77: text} if differs else {}
+        edited = {77: edited_text(text)} if differs else {}
         clocks.observe(ClockEvidence(edited, frozenset() if differs else frozenset({77}), edited_share), run)
 
 
@@ -83,7 +89,7 @@ def test_a_number_among_words_is_a_counter(text: str) -> None:
 def test_clocks_survive_their_bytes_and_are_bounded(seen: list[tuple[int, str, bool]]) -> None:
     clocks = SiteClocks()
     for place, text, differs in seen:
-        edited = {place: text} if differs else {}
+        edited = {place: edited_text(text)} if differs else {}
         clocks.observe(ClockEvidence(edited, frozenset() if differs else frozenset({place})), "monday")
     assert len(clocks.places) <= MAX_PLACES
     assert SiteClocks(bytes(clocks)).places == clocks.places
@@ -168,10 +174,11 @@ def test_a_place_that_is_met_late_can_still_be_a_clock() -> None:
     clocks = SiteClocks()
     rarely = frozenset(range(1, 1 + MAX_PLACES))
     for number in range(20):
-        edited = {} if number % 3 else dict.fromkeys(rarely, QUOTE)
+        edited = {} if number % 3 else dict.fromkeys(rarely, edited_text(QUOTE))
         clocks.observe(ClockEvidence(edited, frozenset() if edited else rarely), "monday")
     for number in range(30):
-        edited = {99: QUOTE} if number % 5 else dict.fromkeys((99, 1000 + number), QUOTE)  # and some that come once
+        places = (99,) if number % 5 else (99, 1000 + number)  # and some that come once
+        edited = dict.fromkeys(places, edited_text(QUOTE))
         clocks.observe(ClockEvidence(edited, rarely), "tuesday")
     assert clocks.clocks == {99}
 
@@ -180,10 +187,10 @@ def test_a_content_under_many_urls_is_one_witness() -> None:
     """A thread that got a reply has the URL of each of its posts, and what stands there is no clock for that."""
     clocks = SiteClocks()
     for number in range(40):
-        clocks.observe(ClockEvidence({77: QUOTE}, frozenset(), content=1 + number // 20), "monday")
+        clocks.observe(ClockEvidence({77: edited_text(QUOTE)}, frozenset(), content=1 + number // 20), "monday")
     assert not clocks.clocks
     for number in range(40):
-        clocks.observe(ClockEvidence({77: QUOTE}, frozenset(), content=100 + number), "monday")
+        clocks.observe(ClockEvidence({77: edited_text(QUOTE)}, frozenset(), content=100 + number), "monday")
     assert clocks.clocks == {77}
 
 
@@ -191,7 +198,7 @@ def test_a_line_that_is_another_under_each_url_of_a_content_makes_no_clock_of_an
     """Where each URL has a session, the page is compared with itself under another post: "Reply to Ann" differs."""
     clocks = SiteClocks()
     for number in range(40):
-        edited = {77: QUOTE, 88: f"Reply to {NAMES[number % 10]} {number}"}
+        edited = {77: edited_text(QUOTE), 88: edited_text(f"Reply to {NAMES[number % 10]} {number}")}
         clocks.observe(ClockEvidence(edited, frozenset(), content=1), "monday")
     assert clocks.clocks == {88}
 

@@ -481,7 +481,7 @@ def test_of_a_long_page_whose_counter_changed_an_edit_is_seen_and_told_from_it()
     assert counter.page_units is not None
     assert both.page_units is not None
     first = compare_units(counter.page_units, before.units)
-    assert [*first.edited_places.values()] == [counted.format(2)]
+    assert [edited.text for edited in first.edited_places.values()] == [counted.format(2)]
     clocks = set(first.edited_places)
     assert not compare_units(counter.page_units, before.units, clocks).changes
     assert compare_units(both.page_units, before.units, clocks).changes == UnitChanges(edited=1)
