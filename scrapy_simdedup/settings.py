@@ -243,6 +243,11 @@ class DedupSettings:
         """Whether any page is compared with its own past by its text units."""
         return "content" in self.everywhere("unchanged_by")
 
+    @cached_property  # as well
+    def looks_for_identity(self) -> bool:
+        """Whether any page has its identity elsewhere than others: equal bytes are then no equal identity."""
+        return any(self._everywhere("identity"))
+
     def is_anywhere(self, name: str, value: object) -> bool:
         """Whether a setting has a value for any page."""
         return value in self.everywhere(name)

@@ -319,7 +319,7 @@ class NearDuplicateDetector:
         body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
         # An identity that was looked for elsewhere is not this page's.
-        knows_identity = identity is not None or not settings.identity
+        knows_identity = identity is not None or not self.settings.looks_for_identity
         found = known.same_body(body, key, settings.extractor) if known is not None and knows_identity else None
         if found is not None:
             return found if identity is None else replace(found, identity=identity_digest(identity, self.secret))

@@ -104,8 +104,10 @@ class SiteJudge:
             url: the page's URL.
             key: the page's request fingerprint.
         """
-        index, settings = self._transactions.logs.indexes.known(self._site), self._page_settings.of(url)
-        return None if index is None or settings.identity else index.same_body(body, key, settings.extractor)
+        index = self._transactions.logs.indexes.known(self._site)
+        if index is None or self.settings.looks_for_identity:
+            return None
+        return index.same_body(body, key, self._page_settings.of(url).extractor)
 
     def judge(self, fp: PageFingerprint, *, url: str, key: bytes, time: float, canonical: str | None = None) -> Verdict:
         """The verdict on a page of the current site, which is delivered if it is kept.
@@ -122,9 +124,9 @@ class SiteJudge:
         """
         self._time, url = time, without_surrogates(url)
         read, known = None, self.known_fingerprint(fp.body, url=url, key=key)
-        if known is not None and fp.page_units is not None:
+        if known is not None:
             # As in a crawl, where such a page is read only once its text units are asked for.
-            read, fp = partial(_given, fp), replace(known, identity=fp.identity)
+            read, fp = None if known.units is None else partial(_given, fp), replace(known, identity=fp.identity)
         about = self.run, WORKER, time, self._page_settings.of(url)
         page = FetchedPage(self._site, key, url, fp, *about, canonical=canonical, read=read)
         verdict = run_at_once(self._transactions.judge(page, keep_pending=True))
