@@ -120,7 +120,7 @@ def _fingerprint_row(
     made = fingerprint(html, settings, secret)
     return {
         "fingerprint": bytes(replace(made, units=None)),
-        "units": None if made.page_units is None else tables.pack_units(made.page_units),
+        "units": None if made.page_units is None else tables.pack_units(made.page_units, url),
         "canonical": declared_canonical_url(html, url) if settings.prefer else None,
         "size": size,
     }

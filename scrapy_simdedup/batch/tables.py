@@ -15,6 +15,7 @@ from typing import IO, Any
 
 import numpy as np
 
+from scrapy_simdedup.detect.own_text import asked_word_by_word
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, SAMPLING_BITS, PageUnits, is_sampled
@@ -196,16 +197,16 @@ def sql_text(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-_HEAD = struct.Struct("<2B3I3H")
-"""Words per shingle; bytes of the length of a block; blocks, sampled shingles, the digests of the comments, of the
-title and of the offer, and the block of the headline."""
+_HEAD = struct.Struct("<2B4I2H")
+"""Words per shingle; bytes of the length of a block; blocks, sampled shingles, the digest of the comments, the block of
+the headline, and the digests of the title and of the offer."""
 _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
-_SAMPLES = "", "x", "0", "0 $", "0 x", "0 x $", "0 x %", "x0", "x0 $", "x0 %"
+_SAMPLES = "", "x", "0", "0 $", "0 x", "0 x $", "0 x %", "x0", "x0 $", "x0 %", "kr0", f"0 {'x' * amounts.MAX_LENGTH}"
 """Texts of each kind: neither of what follows, a name, an amount, a price, a counter, a name with a price or a share;
-and the names with a number again, with one that is part of a name."""
+the names with a number again, with one that is part of a name; a price in one word; and a long text with a number."""
 _KIND_BITS, _IS_LONG = 4, amounts.MAX_LETTERED_WORDS + 1
 """The bits of a kind, before those of the words with a letter; and what stands there for a long text."""
 _STEPS = 1 << SAMPLING_BITS - 1
@@ -215,16 +216,16 @@ _NUMBERS = _NUMBERS.astype(np.uint64)
 """The numbers that a sampling can be, in their order: hashes between one and the next are in the same samples."""
 
 
-def pack_units(units: PageUnits) -> bytes:
-    """The units of a page in a third of their bytes, for tables that are sorted and sent about.
+def pack_units(units: PageUnits, url: str = "") -> bytes:
+    """The units of the page at a URL in a third of their bytes, for tables that are sorted and sent about.
 
     They are not compressed: tables are, and of several pages of a site most units are the same.
 
     A judge asks three things of them: which of the sampled shingles other pages lack, what the unit table of an earlier
     version would be, and which places are clocks. So nothing is kept of a shingle that no sample can have; of one that
     a sample can have, in which samples it is, and 16 bits for its place in a filter; and of the text of a unit what
-    makes it an amount, a counter or a name, and how many of its words have a letter. Nobody asks for the order of the
-    shingles of a unit.
+    makes it an amount, a counter or a name, and how many of its words have a letter. Only what is compared with URLs
+    is kept as it is. Nobody asks for the order of the shingles of a unit.
     """
     blocks = np.repeat(np.arange(len(units.lengths)), units.lengths)
     is_asked = ~units.pass_over | units.in_table
@@ -248,14 +249,16 @@ def pack_units(units: PageUnits) -> bytes:
         units.places[is_content].astype("<u4"),
         (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2"),
     )
-    of_page = units.comments, units.title, units.offer, units.headline
+    of_page = units.comments, units.headline, units.title, units.offer
     head = _HEAD.pack(units.size, width, len(units.lengths), len(sampled), *of_page)
-    return head + b"".join(array.tobytes() for array in arrays)
+    known = [[at, units.samples[at]] for at in asked_word_by_word(units, url)]
+    as_json = json.dumps(known, ensure_ascii=False, separators=(",", ":")) if known else ""
+    return b"".join((head, *(array.tobytes() for array in arrays), as_json.encode("utf-8", "surrogatepass")))
 
 
 def unpack_units(raw: bytes) -> PageUnits:
     """Units that a judge cannot tell from those that :func:`pack_units` packed."""
-    size, width, count, shingles, *of_page = _HEAD.unpack_from(raw)
+    size, width, count, shingles, comments, headline, title, offer = _HEAD.unpack_from(raw)
     at = _HEAD.size
 
     def take(dtype: str, number: int) -> Any:
@@ -280,6 +283,9 @@ def unpack_units(raw: bytes) -> PageUnits:
     salted = _NUMBERS[levels] << _SALT_BITS | of_filter << _PLACE_BITS
     hashes[np.repeat(starts, sampled) + in_block] = salted * _UNSALT
     samples = [_sample(kind & (1 << _KIND_BITS) - 1, kind >> _KIND_BITS) for kind in kinds.tolist()]
+    for number, text in json.loads(raw[at:].decode("utf-8", "surrogatepass") or "[]"):
+        samples[number] = text
+    of_page = comments, title, offer, headline
     return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size, *of_page)
 
 
@@ -295,10 +301,12 @@ def _lettered_words(text: str) -> int:
 
 def _sample(kind: int, words: int) -> str:
     """A text of a kind with so many words that have a letter; those of what is no name are currencies."""
-    if words == _IS_LONG:
-        return "x" * (amounts.MAX_LENGTH + 1)
     text = _SAMPLES[kind]
-    return text.replace("x", " ".join(["x"] * words)) if "x" in text else " ".join([text, *["kr"] * words])
+    if words == _IS_LONG:
+        return text if len(text) > amounts.MAX_LENGTH else "x" * (amounts.MAX_LENGTH + 1)
+    if "x" in text:
+        return text.replace("x", " ".join(["x"] * words))
+    return " ".join([text, *["kr"] * (words - amounts.lettered_words(text))])
 
 
 _KINDS = {_kind(text): number for number, text in enumerate(_SAMPLES)}

@@ -322,7 +322,7 @@ class OwnTextSearch:
                 found[at] = not (words - others).isdisjoint(_WORD.findall(self._units.samples[at].lower()))
         if day := _day_of(self._urls[0], original):
             for at in lines.nonzero()[0].tolist():
-                found[at] |= day in map(int, _NUMBER.findall(self._units.samples[at]))
+                found[at] |= _says_day(self._units.samples[at], day)
         return found
 
     def _own_lines(self) -> Mask:
@@ -341,6 +341,21 @@ class OwnTextSearch:
             and self._others.count(name, own) < many
             for name, own in (("h1", self._page.h1), ("title", self._page.title if sampled >= MIN_SAMPLE else 0))
         )
+
+
+def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
+    """The blocks of a page of whose text more may be asked than of what kind it is: what a URL may say, too.
+
+    They show an address, have a word of the end of the page's URL, or the day of its date.
+    """
+    names, day = _end_of(url)[1], _day_in(_DATE.search(url))
+    texts = [(at, units.samples[at]) for at in (~units.pass_over).nonzero()[0].tolist()]
+    found = {at for at, text in texts if "://" in text}
+    if names or day:
+        in_content = units.of_content.tolist()
+        texts = [(at, text.lower()) for at, text in texts if in_content[at]]
+        found |= {at for at, text in texts if any(name in text for name in names) or (day and _says_day(text, day))}
+    return sorted(found)
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:
@@ -363,7 +378,15 @@ def _day_of(url: str, other: str) -> int:
     ours, theirs = _DATE.search(url), _DATE.search(other)
     if ours is None or theirs is None or ours[0] == theirs[0] or url[: ours.start()] != other[: theirs.start()]:
         return 0
-    return int(ours[2] or ours[3])
+    return _day_in(ours)
+
+
+def _day_in(date: re.Match[str] | None) -> int:
+    return int(date[2] or date[3]) if date else 0
+
+
+def _says_day(text: str, day: int) -> bool:
+    return day in map(int, _NUMBER.findall(text))
 
 
 def _words_of_addresses(units: PageUnits, urls: Iterable[str], asked: Mask) -> NDArray[np.intp]:

@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from dataclasses import replace
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
 from scrapy_simdedup.batch.archives import fingerprint_of
 from scrapy_simdedup.batch.tables import pack_units, unpack_units
-from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, look_up, replaced_lines
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits, keep_units
-from scrapy_simdedup.fingerprint.unit_changes import compare_units
-from scrapy_simdedup.page.amounts import is_amount, is_counter, is_name, is_short, is_sum
+from scrapy_simdedup.fingerprint.unit_changes import UnitComparison, compare_units
+from scrapy_simdedup.page.amounts import (
+    beginning,
+    has_number,
+    has_plain_number,
+    is_amount,
+    is_counter,
+    is_name,
+    is_short,
+    is_sum,
+    lettered_words,
+)
 
 LINES = [" ".join(pages.words(("line", number), 1 + number % 7)) for number in range(80)]
 NEW_LINES = [
@@ -64,6 +76,12 @@ def units_of(fp: PageFingerprint) -> tuple[PageUnits, PageUnits]:
     return fp.page_units, unpack_units(pack_units(fp.page_units))
 
 
+def told(found: UnitComparison) -> tuple[Any, ...]:
+    """What is found but the texts for people."""
+    edited = found.edited_places, found.edited_spots
+    return *({at: text.digest for at, text in of.items()} for of in edited), *found._replace(edited_places={})[:4]
+
+
 def kept(fp: PageFingerprint) -> TextUnits:
     assert fp.units is not None
     return fp.units
@@ -75,10 +93,44 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
     clocks = set(whole.places[whole.in_table][::3].tolist())
     for places in (set[int](), clocks):
         assert keep_units(packed, places) == keep_units(whole, places)
-    for at in (whole.block_classes > BOILERPLATE).nonzero()[0]:
-        texts = whole.samples[at], packed.samples[at]
-        for asked in (is_amount, is_counter, is_name, is_short, is_sum):
-            assert len({asked(text) for text in texts}) == 1
+
+
+@given(
+    st.lists(st.sampled_from([*"x8 .:$€%—²٣値", "kr", "EUR", "IMG", " 29 ", "euros ", "x" * 101]), max_size=9),
+    st.text(),
+)
+@example(["x" * 101, " 29 "], "")
+@example(["EUR", "8"], "")
+def test_a_text_gives_the_answers_of_its_kind(parts: list[str], rest: str) -> None:
+    text = beginning("".join(parts) + rest)
+    other = of_its_kind(text)
+    for asked in (is_amount, is_counter, is_name, is_short, is_sum, has_plain_number):
+        assert asked(other) == asked(text), (asked, text, other)
+    if is_short(text):
+        assert (has_number(other), lettered_words(other)) == (has_number(text), lettered_words(text))
+
+
+def of_its_kind(text: str) -> str:
+    fp = page(1)
+    assert fp.page_units is not None
+    at = fp.page_units.headline
+    samples = [*fp.page_units.samples[:at], text, *fp.page_units.samples[at + 1 :]]
+    return unpack_units(pack_units(fp.page_units._replace(samples=samples))).samples[at]
+
+
+def test_the_headline_may_be_the_last_of_very_many_blocks() -> None:
+    units = PAGES["of a few words"].page_units
+    assert units is not None
+    assert unpack_units(pack_units(units._replace(headline=100_000))).headline == 100_000
+
+
+def test_what_a_url_may_say_is_kept_word_by_word() -> None:
+    address = "https://shop.example/shirts/12"
+    lines = ["Red, in all sizes", "Sold on the 3rd of May", "Sold on the 4th of May", f"Printed from {address}", "Blue"]
+    fp = page(1, inside="".join(f"<p>{line}</p>" for line in lines), around=f"<footer><p>{address}</p></footer>")
+    assert fp.page_units is not None
+    packed = unpack_units(pack_units(fp.page_units, "https://shop.example/shirts/red?on=2026-05-03"))
+    assert [text for text in packed.samples if text in fp.page_units.samples] == [address, *lines[:2], lines[3]]
 
 
 @pytest.mark.parametrize(("name", "other"), list(product(PAGES, PAGES)))
@@ -92,10 +144,8 @@ def test_what_other_pages_lack_or_say_otherwise_is_the_same(name: str, other: st
     for one_mask, other_mask in zip(replaced_lines(packed, [before]), replaced_lines(whole, [before]), strict=True):
         assert np.array_equal(one_mask, other_mask)
     for clocks in (set[int](), set(whole.places[whole.in_table][::5].tolist())):
-        one, two = compare_units(packed, before, clocks), compare_units(whole, before, clocks)
-        assert one._replace(edited_places=sorted(one.edited_places)) == two._replace(
-            edited_places=sorted(two.edited_places)
-        )
+        one, two = (told(compare_units(units, before, clocks)) for units in (packed, whole))
+        assert one == two
 
 
 def test_a_shingle_takes_about_three_bytes_of_those_that_can_be_sampled() -> None:
