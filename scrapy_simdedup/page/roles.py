@@ -10,7 +10,6 @@ import re
 from collections.abc import Iterable, Mapping
 from functools import lru_cache
 from hashlib import blake2b
-from itertools import pairwise
 from typing import get_args
 
 from scrapy_simdedup.settings import RoleName
@@ -176,46 +175,54 @@ class RoleWords(dict[str, int]):
         listed_there = [(by_setting[role], word) for role, words in (more or {}).items() for word in words]
         for role, word in listed_here + listed_there:
             self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
+        self._last_words = frozenset(word.rpartition("-")[2] for word in self._roles)
+        """The words, and of two in a row the second."""
 
     def __repr__(self) -> str:
         return f"RoleWords({self.words_id})"  # without the values that were looked up so far
 
     def __missing__(self, value: str) -> int:
-        names = value[:_MAX_NAME_LENGTH].split()
-        role = 0
-        if names == [value]:
-            role = self._role_of(value)
-        else:  # a page has few names, and many combinations of them
-            for name in names:
-                role |= self[name]
+        role, read = 0, value[:_MAX_NAME_LENGTH]
+        if _ELEMENTOR_WIDGET in read:
+            read = read.replace(_ELEMENTOR_WIDGET, "")
+        written, words = _words_of(read)
+        if not self._last_words.isdisjoint(words):  # most values have none
+            names = read.split()
+            if len(names) == 1:
+                role = self._role_of(names[0], written, words)
+            else:  # a page has few names, and many combinations of them
+                for name in names:
+                    role |= self[name]
         if len(value) <= _MAX_CACHED_LENGTH:
             if len(self) >= _CACHE_SIZE:
                 self.clear()
             self[value] = role
         return role
 
-    def _role_of(self, name: str) -> int:
-        name = name.replace(_ELEMENTOR_WIDGET, "")
-        if name.isascii() and name.islower():  # as most names are: what is no letter parts the words
-            words = name.encode().translate(_LETTERS).decode().split()
-        else:
-            words = list(map(str.lower, _NAME_WORD.findall(name)))
+    def _role_of(self, name: str, written: list[str], words: list[str]) -> int:
         role = 0
-        pairs = map("-".join, pairwise(words))
-        if self._roles.keys().isdisjoint(words) and self._roles.keys().isdisjoint(pairs):  # as most names are, too
-            return role
         before, start, end, was_of_the_inside = "", 0, 0, False
-        for match in _NAME_WORD.finditer(name):
-            word = match.group().lower()
-            is_joined = name[end : match.start()] in _JOINED
-            of_the_inside = is_joined and before in _OF_THE_INSIDE
-            if word in self._roles and not of_the_inside and not _is_part_of_a_hash(name, *match.span()):
-                role |= self._roles[word]
-            pair = f"{before}-{word}"
-            if pair in self._roles and is_joined and not was_of_the_inside:
-                role |= 0 if _is_part_of_a_hash(name, start, match.end()) else self._roles[pair]
-            before, start, end, was_of_the_inside = word, *match.span(), of_the_inside
+        for as_written, word in zip(written, words, strict=True):
+            at, after = name.index(as_written, end), end  # between two words is no letter
+            end = at + len(as_written)
+            of_the_inside = before in _OF_THE_INSIDE and name[after:at] in _JOINED
+            if word in self._last_words:
+                if word in self._roles and not of_the_inside and not _is_part_of_a_hash(name, at, end):
+                    role |= self._roles[word]
+                pair = f"{before}-{word}"
+                if pair in self._roles and name[after:at] in _JOINED and not was_of_the_inside:
+                    role |= 0 if _is_part_of_a_hash(name, start, end) else self._roles[pair]
+            before, start, was_of_the_inside = word, at, of_the_inside
         return role
+
+
+def _words_of(names: str) -> tuple[list[str], list[str]]:
+    """The words of some names, as they are written and in lower case."""
+    if names.islower() and names.isascii():  # as most are: what is no letter parts the words
+        words = names.encode().translate(_LETTERS).decode().split()
+        return words, words
+    written = _NAME_WORD.findall(names)
+    return written, list(map(str.lower, written))
 
 
 def _is_part_of_a_hash(value: str, start: int, end: int) -> bool:
