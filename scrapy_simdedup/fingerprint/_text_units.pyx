@@ -140,7 +140,9 @@ cdef bint may_have_sign(str text):
     cdef Py_UCS4 character, before = 32
     cdef Py_ssize_t at = 0
     for character in text:
-        if character < 128:
+        if c">" < character < 128:  # letters, and signs that say nothing
+            pass
+        elif character < 128:
             if character == c"$" or character == c"%" or character == c"=":
                 return True
             if character == c"-" or character == c"+" or character == c"<" or character == c">":

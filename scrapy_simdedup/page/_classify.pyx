@@ -405,7 +405,9 @@ def find_insets(tree, list classes not None, list roles not None):
 
 
 cdef bint is_priced_link(Py_ssize_t roles, Py_ssize_t linked, str text):
-    return roles & BESIDE_ROLES and 2 * linked >= len(text) and _amounts.is_price(_amounts.beginning(text))
+    if not roles & BESIDE_ROLES or 2 * linked < len(text) or not has_digit(text):
+        return False
+    return _amounts.is_price(_amounts.beginning(text))
 
 
 cdef inline bint may_be_inset(Py_ssize_t roles, str text) noexcept:

@@ -53,7 +53,7 @@ def about_tag(str tag not None):
 cdef dict KNOWN_TAGS = {tag: about_tag(tag) for tag in (*TAG_FLAGS, *TAG_IDS, "img")}
 
 cdef enum:
-    TAGS = 64  # a power of two
+    TAGS = 256  # a power of two; names stand beside one another, of a byte or more each
 cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
 
 
@@ -325,6 +325,12 @@ cdef Py_ssize_t copy_shown(char* line, const char* text, bint is_behind_blank) n
     cdef char* end = line
     cdef int size
     while text[0]:
+        if c" " < <unsigned char> text[0] < 0xC2:  # as most are
+            end[0] = text[0]
+            end += 1
+            text += 1
+            is_behind_blank = False
+            continue
         size = size_of_break(text)
         if size:
             text += size
@@ -358,7 +364,7 @@ cdef inline bint is_plain(xmlNode* element) noexcept:
 
 
 cdef inline size_t place_of(xmlNode* element) noexcept:
-    return (<size_t> element.name >> 3) & (TAGS - 1)
+    return <size_t> element.name & (TAGS - 1)
 
 
 cdef inline xmlNode* first_element(xmlNode* node) noexcept:

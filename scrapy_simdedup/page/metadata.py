@@ -92,7 +92,7 @@ def declared_identity(root: HtmlElement, html: str, h1: str, title: str, item: d
 
 def has_microdata(html: str) -> bool:
     """Whether a page may have an identifier or an offer in microdata: told without a walk, as most pages have none."""
-    return _HAS_ITEMPROP(html) is not None
+    return "itemprop=" in html and _HAS_ITEMPROP(html) is not None
 
 
 def item_around(root: HtmlElement, h1: str) -> dict[str, Any]:
