@@ -221,7 +221,7 @@ class DedupSettings:
     @property
     def lowest_near(self) -> float:
         """The similarity from which pages are near-duplicates under any of the site settings."""
-        return float(min(self.everywhere("near")))
+        return float(min(self._everywhere("near")))
 
     @property
     def item_content(self) -> dict[str, ContentName]:
@@ -236,12 +236,12 @@ class DedupSettings:
     @cached_property  # as well
     def keeps_units(self) -> bool:
         """Whether the text units of any page are asked for."""
-        return self.compares_versions or any(own is not None for own in self.everywhere("novel_words"))
+        return self.compares_versions or any(own is not None for own in self._everywhere("novel_words"))
 
     @property
     def compares_versions(self) -> bool:
         """Whether any page is compared with its own past by its text units."""
-        return "content" in self.everywhere("unchanged_by")
+        return "content" in self._everywhere("unchanged_by")
 
     @cached_property  # as well
     def looks_for_identity(self) -> bool:
@@ -250,9 +250,9 @@ class DedupSettings:
 
     def is_anywhere(self, name: str, value: object) -> bool:
         """Whether a setting has a value for any page."""
-        return value in self.everywhere(name)
+        return value in self._everywhere(name)
 
-    def everywhere(self, name: str) -> list[Any]:
+    def _everywhere(self, name: str) -> list[Any]:
         """The values that a setting has for any page."""
         return [getattr(self, name), *(own[name] for own in self.site_settings.values() if name in own)]
 

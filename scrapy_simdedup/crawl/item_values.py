@@ -10,7 +10,6 @@ import logging
 import weakref
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from hashlib import blake2b
-from itertools import chain
 from operator import itemgetter
 from typing import TYPE_CHECKING, Any
 
@@ -80,8 +79,9 @@ class ItemValues:
         self._crawler, self._detector, self._stats = crawl.crawler, crawl.detector, crawl.stats
         self._settings, self._settler, self._on_store_error = crawl.settings, settler, crawl.store_failed
         self._items_count = crawl.settings.confirm != "callback"
-        named = [by for by in crawl.settings.everywhere("unchanged_by") if isinstance(by, tuple)]
-        self._unseen = dict.fromkeys(chain.from_iterable(named))
+        own_settings = crawl.settings.site_settings.values()
+        every = [crawl.settings.unchanged_by, *(own.get("unchanged_by") for own in own_settings)]
+        self._unseen = dict.fromkeys(field for by in every if isinstance(by, tuple) for field in by)
         """Fields that no item had so far."""
         self.is_on: bool = bool(self._unseen)
         self._has_items = False

@@ -84,7 +84,9 @@ class ResponseHandler:
         self.is_open: bool = False
         """Whether responses are judged: from the opening of the store until the spider is closed."""
         self._tracks_delivery = False
-        self._needs_canonical = observations is not None or any(crawl.settings.everywhere("prefer"))
+        own_settings = crawl.settings.site_settings.values()
+        prefers = crawl.settings.prefer is not None or any("prefer" in own for own in own_settings)
+        self._needs_canonical = prefers or observations is not None
         self._dropped: weakref.WeakKeyDictionary[Request, Verdict] = weakref.WeakKeyDictionary()
         self._followed: weakref.WeakSet[Request] = weakref.WeakSet()
         """Requests of dropped pages whose callbacks are called, for their links."""
