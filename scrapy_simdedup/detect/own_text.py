@@ -319,7 +319,7 @@ class OwnTextSearch:
         (place, words), (other_place, others) = _end_of(self._urls[0]), _end_of(original)
         if place == other_place and others - words:
             for at in lines.nonzero()[0].tolist():
-                found[at] = not (words - others).isdisjoint(_WORD.findall(self._units.samples[at].lower()))
+                found[at] = not (words - others).isdisjoint(_words(self._units.samples[at]))
         if day := _day_of(self._urls[0], original):
             for at in lines.nonzero()[0].tolist():
                 found[at] |= _says_day(self._units.samples[at], day)
@@ -346,15 +346,16 @@ class OwnTextSearch:
 def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
     """The blocks of a page of whose text more may be asked than of what kind it is: what a URL may say, too.
 
-    They show an address, have a word of the end of the page's URL, or the day of its date.
+    They show an address; or they may be lines in place of others, and have a word of the end of the page's URL, or the
+    day of its date.
     """
     names, day = _end_of(url)[1], _day_in(_DATE.search(url))
     texts = [(at, units.samples[at]) for at in (~units.pass_over).nonzero()[0].tolist()]
     found = {at for at, text in texts if "://" in text}
     if names or day:
         in_content = units.of_content.tolist()
-        texts = [(at, text.lower()) for at, text in texts if in_content[at]]
-        found |= {at for at, text in texts if any(name in text for name in names) or (day and _says_day(text, day))}
+        lines = ((at, text) for at, text in texts if in_content[at] and (is_short(text) or has_plain_number(text)))
+        found |= {at for at, text in lines if not names.isdisjoint(_words(text)) or (day and _says_day(text, day))}
     return sorted(found)
 
 
@@ -383,6 +384,10 @@ def _day_of(url: str, other: str) -> int:
 
 def _day_in(date: re.Match[str] | None) -> int:
     return int(date[2] or date[3]) if date else 0
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(text.lower())
 
 
 def _says_day(text: str, day: int) -> bool:
