@@ -8,17 +8,27 @@ import struct
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from functools import cache
+from functools import cache, lru_cache
 from importlib import import_module
 from pathlib import Path
 from typing import IO, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.own_text import asked_word_by_word
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
-from scrapy_simdedup.fingerprint.text_units import FILTER_SALT, MAX_SAMPLING, SAMPLING_BITS, PageUnits, is_sampled
+from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.text_units import (
+    FILTER_SALT,
+    MAX_SAMPLING,
+    SAMPLING_BITS,
+    PageUnits,
+    Places,
+    is_sampled,
+    place_behind,
+)
 from scrapy_simdedup.page import amounts
 
 EXTRAS = {
@@ -33,6 +43,8 @@ METADATA = b"simdedup"
 """The name of the metadata of a table that says how its fingerprints were made, as JSON."""
 ROWS_PER_BATCH = 2_048
 ROWS_PER_GROUP = 65_536
+MAX_KNOWN_TEXTS = 10_000
+"""Texts whose kinds are remembered: pages of one template share many."""
 PAGE_COLUMNS = ("site", "time", "url", "key", "size", "file", "position")
 """The columns that say of which page a verdict is."""
 VERDICT_COLUMNS = (
@@ -197,9 +209,11 @@ def sql_text(path: Path) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-_HEAD = struct.Struct("<2B4I2H")
-"""Words per shingle; bytes of the length of a block; blocks, sampled shingles, the digest of the comments, the block of
-the headline, and the digests of the title and of the offer."""
+_HEAD = struct.Struct("<B3I2H")
+"""Words per shingle, blocks, the digest of the comments, the block of the headline, and the digests of the title and of
+the offer."""
+_LARGE, _PASSED_OVER = 0xFF, 7
+"""What stands for a number that takes more than a byte; and the bit of a block's class that says that it is no unit."""
 _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
@@ -233,24 +247,22 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
     salted, blocks = units.hashes[sampled] * FILTER_SALT, blocks[sampled]
     levels = (np.searchsorted(_NUMBERS, salted >> _SALT_BITS, side="right") - 1).astype(np.uint8)
     order = np.lexsort((levels, blocks))
+    counts = np.bincount(blocks, minlength=len(units.lengths))
     is_content = units.block_classes > BOILERPLATE
-    texts = [units.samples[at] for at in is_content.nonzero()[0].tolist()]
-    kinds = [_KINDS.get(_kind(text), 0) | _lettered_words(text) << _KIND_BITS for text in texts]
-    width = 2 if units.lengths.max(initial=0) < 1 << 16 else 4
+    kinds = [_packed_kind(units.samples[at]) for at in is_content.nonzero()[0].tolist()]
     arrays = (
-        units.lengths.astype(f"<u{width}"),
-        np.bincount(blocks, minlength=len(units.lengths)).astype(f"<u{width}"),
-        units.block_classes,
-        units.pass_over,
-        levels[order],
+        *_small(units.lengths),
+        *_small(counts),
+        units.block_classes | units.pass_over.astype(np.uint8) << _PASSED_OVER,
+        _steps(levels[order], counts),
         np.array(kinds, "<u2"),
-        units.digests.astype("<u2"),
-        (units.digests[is_content] >> np.uint64(16)).astype("<u2"),
-        units.places[is_content].astype("<u4"),
+        units.digests[is_content].astype("<u4"),
+        units.digests[~is_content].astype("<u2"),
+        *_by_path(units.places[is_content]),
         (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2"),
     )
     of_page = units.comments, units.headline, units.title, units.offer
-    head = _HEAD.pack(units.size, width, len(units.lengths), len(sampled), *of_page)
+    head = _HEAD.pack(units.size, len(units.lengths), *of_page)
     known = [[at, units.samples[at]] for at in asked_word_by_word(units, url)]
     as_json = json.dumps(known, ensure_ascii=False, separators=(",", ":")) if known else ""
     return b"".join((head, *(array.tobytes() for array in arrays), as_json.encode("utf-8", "surrogatepass")))
@@ -258,7 +270,7 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
 
 def unpack_units(raw: bytes) -> PageUnits:
     """Units that a judge cannot tell from those that :func:`pack_units` packed."""
-    size, width, count, shingles, comments, headline, title, offer = _HEAD.unpack_from(raw)
+    size, count, comments, headline, title, offer = _HEAD.unpack_from(raw)
     at = _HEAD.size
 
     def take(dtype: str, number: int) -> Any:
@@ -267,26 +279,76 @@ def unpack_units(raw: bytes) -> PageUnits:
         at += found.nbytes
         return found
 
-    lengths, sampled = take(f"<u{width}", count).astype(np.intp), take(f"<u{width}", count).astype(np.intp)
-    classes, pass_over = take("u1", count), take("?", count)
-    is_content = classes > BOILERPLATE
+    def take_small() -> Rows:
+        found: Rows = take("u1", count).astype(np.intp)
+        is_large = found == _LARGE
+        found[is_large] = take("<u4", int(np.count_nonzero(is_large)))
+        return found
+
+    lengths, sampled, marks = take_small(), take_small(), take("u1", count)
+    pass_over, classes = marks >> _PASSED_OVER > 0, marks & ((1 << _PASSED_OVER) - 1)
+    is_content, shingles = classes > BOILERPLATE, int(sampled.sum())
     number = int(np.count_nonzero(is_content))
-    kinds, levels = np.zeros(count, np.intp), take("u1", shingles)
+    levels, kinds = _sums(take("u1", shingles), sampled), np.zeros(count, np.intp)
     kinds[is_content] = take("<u2", number)
-    digests, places = take("<u2", count).astype(np.uint64), np.zeros(count, np.uint32)
-    digests[is_content] |= take("<u2", number).astype(np.uint64) << np.uint64(16)
-    places[is_content] = take("<u4", number)
+    digests, places = np.zeros(count, np.uint64), np.zeros(count, np.uint32)
+    digests[is_content], digests[~is_content] = take("<u4", number), take("<u2", count - number)
+    paths = take("u1", number)
+    places[is_content] = _places_of(paths.tolist(), take("<u4", number - int(np.count_nonzero(paths))).tolist())
     of_filter = take("<u2", shingles).astype(np.uint64)
     starts = np.cumsum(lengths) - lengths
     hashes = np.full(int(lengths.sum()), _UNSAMPLED)
     in_block = np.arange(shingles) - np.repeat(np.cumsum(sampled) - sampled, sampled)
     salted = _NUMBERS[levels] << _SALT_BITS | of_filter << _PLACE_BITS
     hashes[np.repeat(starts, sampled) + in_block] = salted * _UNSALT
-    samples = [_sample(kind & (1 << _KIND_BITS) - 1, kind >> _KIND_BITS) for kind in kinds.tolist()]
+    samples = [_sample(kind) for kind in kinds.tolist()]
     for number, text in json.loads(raw[at:].decode("utf-8", "surrogatepass") or "[]"):
         samples[number] = text
     of_page = comments, title, offer, headline
     return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size, *of_page)
+
+
+def _small(numbers: Rows) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """Numbers in a byte each, and behind them those that take more."""
+    return np.minimum(numbers, _LARGE).astype(np.uint8), numbers[numbers >= _LARGE].astype("<u4")
+
+
+def _steps(levels: NDArray[np.uint8], counts: Rows) -> NDArray[np.uint8]:
+    """By how much each of the sorted levels of a block is greater than the one before it."""
+    steps, first = np.diff(levels, prepend=np.uint8(0)), (np.cumsum(counts) - counts)[counts > 0]
+    steps[first] = levels[first]
+    return steps
+
+
+def _sums(steps: NDArray[np.uint8], counts: Rows) -> Rows:
+    """The levels whose steps these are."""
+    sums, first = np.cumsum(steps, dtype=np.intp), (np.cumsum(counts) - counts)[counts > 0]
+    levels: Rows = sums - np.repeat(sums[first] - steps[first], counts[counts > 0])
+    return levels
+
+
+def _by_path(places: Places) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
+    """For each place the number of the one that it stands behind with the same tags, or 0; and those places."""
+    numbers, firsts = [], list[int]()
+    behind: dict[int, tuple[int, int]] = {}
+    for place in places.tolist():
+        number, which = behind.pop(place, (0, 0))
+        if not number:
+            firsts.append(place)
+        numbers.append(number)
+        number = number or len(firsts)
+        if number <= _LARGE:
+            behind[place_behind(firsts[number - 1], which + 1)] = number, which + 1
+    return np.array(numbers, np.uint8), np.array(firsts, "<u4")
+
+
+def _places_of(numbers: list[int], firsts: list[int]) -> list[int]:
+    """The places that :func:`_by_path` has told apart."""
+    places, rest, counts = [], iter(firsts), [0] * (len(firsts) + 1)
+    for number in numbers:
+        counts[number] += number > 0
+        places.append(place_behind(firsts[number - 1], counts[number]) if number else next(rest))
+    return places
 
 
 def _kind(text: str) -> tuple[bool, ...]:
@@ -295,13 +357,16 @@ def _kind(text: str) -> tuple[bool, ...]:
     return tuple(ask(text) for ask in asked)
 
 
-def _lettered_words(text: str) -> int:
-    return amounts.lettered_words(text) if amounts.is_short(text) else _IS_LONG
+@lru_cache(MAX_KNOWN_TEXTS)
+def _packed_kind(text: str) -> int:
+    words = amounts.lettered_words(text) if amounts.is_short(text) else _IS_LONG
+    return _KINDS.get(_kind(text), 0) | words << _KIND_BITS
 
 
-def _sample(kind: int, words: int) -> str:
+@cache
+def _sample(packed: int) -> str:
     """A text of a kind with so many words that have a letter; those of what is no name are currencies."""
-    text = _SAMPLES[kind]
+    text, words = _SAMPLES[packed & (1 << _KIND_BITS) - 1], packed >> _KIND_BITS
     if words == _IS_LONG:
         return text if len(text) > amounts.MAX_LENGTH else "x" * (amounts.MAX_LENGTH + 1)
     if "x" in text:
