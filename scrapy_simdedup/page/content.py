@@ -36,6 +36,8 @@ MAX_NOTE_ELEMENTS = 100
 """Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
 _TABLE = TAG_IDS["table"]
+_CELLS = frozenset({TAG_IDS["td"], TAG_IDS["th"]})
+_DIV = TAG_IDS["div"]
 _H1 = TAG_IDS["h1"]
 _WORD = re.compile(r"\w+")
 _DEFINITIONS = TAG_IDS["dl"]
@@ -169,7 +171,8 @@ def _round_off_definitions(tree: BlockTree, chosen: list[bool]) -> None:
 def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
     """Choose all or none of the blocks of a row of data, and of a code: one with holes says something else.
 
-    1. Rows and codes go with the larger part of their text.
+    1. Rows and codes go with the larger part of their text. A row with more than one ``<div>`` of text in a cell loses
+       nothing, as it may lay out a post: two words would go for the name, the date and the buttons beside them.
     2. A table is chosen as a whole where most of its text is. So are a table and a code between chosen blocks, or right
        under a heading that is chosen: they belong to the text there, however little they look like text.
     3. A table that holds another table or a heading, or a long row, lays out the page, and stays as it is.
@@ -182,9 +185,15 @@ def _round_off_tables(tree: BlockTree, chosen: list[bool]) -> None:
     length = [len(text) for text in tree.texts]
     rows = [(table_of.get(blocks[0]), blocks) for row, blocks in of_row.items() if tree.box_tags[row] != _TABLE]
     layouts |= {table for table, blocks in rows if table and sum(length[n] for n in blocks) > MAX_ROW_LENGTH}
+    posts = set[int]()
+    for blocks in _blocks_inside(tree, _CELLS)[0].values():
+        if len({box for box in map(tree.boxes.__getitem__, blocks) if tree.box_tags[box] == _DIV}) > 1:
+            posts.update(blocks)
     for table, blocks in rows:
         if table not in layouts:
-            _choose(blocks, chosen, _is_mostly_chosen(blocks, chosen, length))
+            is_mostly_chosen = _is_mostly_chosen(blocks, chosen, length)
+            if is_mostly_chosen or posts.isdisjoint(blocks):
+                _choose(blocks, chosen, is_mostly_chosen)
             if table is None and _belongs_to_text(tree, blocks, chosen):
                 _choose(blocks, chosen, True)
     for table, blocks in of_table.items():

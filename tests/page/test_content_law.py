@@ -240,6 +240,7 @@ AROUND = "<main><p>Text before</p>{}<p>Text behind</p></main>"
         (AROUND.format("<pre>a = 1</pre>"), "1 0 1", "1 1 1"),
         (AROUND.format("<pre>a = 1<br>b = 2<br>and no more</pre>"), "0 001 0", "0 111 0"),
         (AROUND.format(f"<table><tr><td><h2>Part</h2><td>{TABLE}</table>"), "1 0 010000 1", "1 0 110000 1"),
+        (AROUND.format("<table><tr><td><div>bert, nine hours ago</div><div>Yes.</div></table>"), "0 01 0", "0 01 0"),
     ],
 )
 def test_tables_of_data_and_code_come_as_wholes(
