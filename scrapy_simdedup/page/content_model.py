@@ -3,7 +3,8 @@
 1. A first round of trees says how likely each block is main content, by its features.
 2. A second round is given the same features and what the first said of the blocks around it: its neighbours, those in
    the same boxes, those in the same places of other boxes.
-   The probability of a block is what both rounds say together.
+   The probability of a block is what both rounds say together, of the block itself and of its group: all posts of a
+   thread are main content, however short some are.
 3. The blocks are taken in the order of their probability, down to the cut with the highest expected F1 of the words,
    see :func:`choose_blocks`.
 
@@ -36,6 +37,8 @@ UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
 SHARE_OF_ROUND = 0.375
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
+SHARE_OF_GROUP = 0.5
+"""What the mean of a block's group, the blocks whose boxes have the same tags and classes, counts of its log odds."""
 MIN_CUT, MAX_CUT = 0.12, 0.6
 """The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
 MIN_BETWEEN = 0.5
@@ -98,7 +101,14 @@ class ContentModel(NamedTuple):
         of_first = self.first.log_odds(features.matrix(self.first.names))
         around = what_was_said(probability(of_first), features)
         of_second = self.second.log_odds(features.matrix(self.second.names, around))
-        return probability(SHARE_OF_ROUND * (of_first + of_second))
+        return probability(_with_groups(SHARE_OF_ROUND * (of_first + of_second), features))
+
+
+def _with_groups(log_odds: NDArray[np.floating], features: Features) -> NDArray[np.floating]:
+    """The log odds of blocks and of their groups together; all sums are of numbers that floats hold exactly."""
+    weights = np.minimum(features.lengths, FULL_WEIGHT)
+    of_group = np.bincount(features.groups, weights * log_odds) / np.bincount(features.groups, weights)
+    return (1 - SHARE_OF_GROUP) * log_odds + SHARE_OF_GROUP * of_group[features.groups]
 
 
 def content_probabilities(tree: BlockTree) -> NDArray[np.float64]:

@@ -231,6 +231,15 @@ def test_each_feature_that_is_asked_for_is_a_number_of_the_page() -> None:
     assert set(content_model.content_model().first.names) <= set(names)
 
 
+def test_a_short_post_goes_with_the_posts_beside_it() -> None:
+    """Blocks whose boxes have the same tags and classes are likely together; what stands elsewhere is as it was."""
+    features = block_features(tree_of(f"<p>{'x' * 500}</p><p>Same here</p><div>Reply</div>"))
+    long, short, other = content_model._with_groups(np.array([300.0, -100.0, -100.0]), features)
+    assert short > 0
+    assert 290 < long < 300
+    assert other == -100
+
+
 def test_the_cut_takes_what_the_expected_f1_is_highest_with() -> None:
     """On a page of likely blocks the unlikely ones go; where nothing is likely, the best there is stays."""
     lengths = np.array([600, 600, 600, 600])
