@@ -10,6 +10,7 @@ from typing import Any
 
 import pytest
 from scrapy import FormRequest, Request
+from scrapy.http import HtmlResponse
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
 
@@ -427,6 +428,16 @@ def test_beyond_its_bound_the_memory_takes_every_link_for_a_new_one() -> None:
     links = ["https://shop.example/a"]
     assert [memory.has_new(links, "https://shop.example/") for _ in "12"] == [True, True]
     assert len(memory) == 2
+
+
+def test_links_are_read_in_whatever_letters_they_are_written() -> None:
+    """Attributes in capitals, without quotation marks, among white space, and behind text of any script."""
+    memory = LinkMemory("domain", b"secret", 100)
+    html = """<p>Käse \u2013 \u6771\u4eac \U0001f600 <A HREF="/Käse?a=1&amp;b=2">a</A> <a hReF = '/b'>b</a> <a
+        href=/C#top>c</a> <a href="https://elsewhere.example/">d</a> <a href>e</a> href"""
+    page = HtmlResponse("https://shop.example/x/", body=html.encode())
+    paths = {"/Käse?a=1&b=2", "/b", "/C"}
+    assert memory.links_to_own_site(page, 10_000) == {f"https://shop.example{path}" for path in paths}
 
 
 def test_who_does_not_know_the_secret_cannot_make_links_that_are_taken_for_one() -> None:
