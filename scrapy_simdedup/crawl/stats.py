@@ -51,7 +51,9 @@ class FiguresBySite:
         if site:
             if len(self._sites) >= MAX_SITES and site not in self._sites:
                 self._sites = self._largest(MAX_SITES // 2)
-            self._sites.setdefault(site, Counter()).update(("pages", *figures))
+            counts = self._sites.get(site) or self._sites.setdefault(site, Counter())
+            for figure in ("pages", *figures):
+                counts[figure] += 1
 
     def add(self, site: str, figure: str, amount: int = 1) -> None:
         """Add to a figure for a page that was counted; items have sites of their own, which are not known here."""

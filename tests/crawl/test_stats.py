@@ -72,6 +72,17 @@ def test_collectors_of_others_are_told_as_well() -> None:
     assert told == ["simdedup/pages/fetched_twice"]
 
 
+def test_stats_that_somebody_replaced_are_counted_in() -> None:
+    collector = get_crawler().stats
+    stats = CrawlStats(collector)
+    stats.increment("pages/dropped")
+    collector.set_stats({"own": 1})
+    stats.increment("pages/dropped")
+    stats.extracted(0.5)
+    counted = {"simdedup/pages/dropped": 1, "simdedup/extract_seconds": 0.5, "simdedup/extract_seconds_max": 0.5}
+    assert collector.get_stats() == {"own": 1} | counted
+
+
 def test_near_pages_that_are_kept_for_their_own_text_are_counted_and_in_the_summary() -> None:
     crawler = get_crawler()
     stats = CrawlStats(crawler.stats)
