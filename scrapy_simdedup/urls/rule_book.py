@@ -135,6 +135,8 @@ class RuleTests:
             if found is None or not found.failures or self._is_explained(above, hypothesis, found):
                 continue
             elsewhere = found.failures - evidence.failures
+            if elsewhere <= 0:  # none is but here, where they are judged already
+                continue
             share_here = min(0.999, evidence.successes / found.trials)
             if -elsewhere * math.log(1 - share_here) < _RULED_OUT:
                 return True

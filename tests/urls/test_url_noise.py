@@ -7,6 +7,7 @@ import pytest
 from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
 from scrapy_simdedup.urls.evidence import LOWER, Evidence, wilson_bound
 from scrapy_simdedup.urls.noise import Noise
+from scrapy_simdedup.urls.rule_book import RuleTests
 
 SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 ALWAYS = LearnerThresholds(verify_floor=1.0)
@@ -88,6 +89,19 @@ def test_noise_explains_as_many_failures_as_it_causes(
     noise = Noise()
     noise.share = share
     assert noise.explains(evidence(successes, failures), random=False) == explained
+
+
+def test_failures_at_one_pattern_alone_are_not_judged_once_more_above_it() -> None:
+    """A rule in force may have more of them than one that is new, as it does at its pattern; above it is none."""
+    learner = taught(UrlLearner(thresholds=SURE))
+    site = learner._sites["e.com"]
+    site.noise.proven_count, site.noise.share = 5, 0.02
+    leaf, rule = site.tree.leaves["item"], site.hypotheses.parts["query:view"].values["x"]
+    for found in (pattern.evidence[rule] for pattern in leaf.lineage):
+        found.successes, found.failures = 200, 10
+        found.decayed_same, found.decayed_different = 200.0, 10.0
+    assert not site.noise.explains(leaf.lineage[-1].evidence[rule], random=False)
+    assert not RuleTests(site, SURE).must_fall(leaf, rule, leaf.evidence[rule])
 
 
 def test_noise_is_what_the_median_part_has_and_none_before_any_is_proven() -> None:
