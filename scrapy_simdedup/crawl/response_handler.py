@@ -124,8 +124,9 @@ class ResponseHandler:
     ) -> Verdict | None:
         """Learn from a page that was fetched once more to check a rule; its verdict, or None if its content is new.
 
-        A page that is like several is one that is like the page of ``known_url``, if it is. What cannot be judged is
-        not delivered either, as the URL was fetched before.
+        A page that is like several is the one that is like the page of ``known_url``, if it is, else what it was
+        before: that it is more like another page by now is no error of the site. What cannot be judged is not delivered
+        either, as the URL was fetched before.
         """
         try:
             text, reason = read_response(request, response, self._endings) if self.is_open else ("", "opted_out")
@@ -134,8 +135,8 @@ class ResponseHandler:
             key = self._crawler.request_fingerprinter.fingerprint(request)
             site, handler = site_of(response.url, self._settings.scope), handler_name(request, self._crawler.spider)
             again = self._fetch(request, response, text, key, site=site, handler=handler)
-            expected = await observations.content_of(known_url)
-            content, verdict = await self._detector.known_content(await again(), expected)
+            expected = [await observations.content_of(url) for url in (known_url, request.url)]
+            content, verdict = await self._detector.known_content(await again(), *expected)
         except Exception:  # the question is answered by nobody, which speaks against the rule
             logger.exception("Could not judge %s once more", response.url)
             return Verdict("unjudged", reason="error")

@@ -251,9 +251,9 @@ class NearDuplicateDetector:
         """
         return await self._transactions.judge(page, keep_pending=keep_pending)
 
-    async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
-        """The key of a delivered page with a page's content, the expected one if it may be, and a verdict."""
-        return await self._transactions.known_content(page, expected)
+    async def known_content(self, page: FetchedPage, *expected: bytes | None) -> tuple[bytes | None, Verdict]:
+        """The key of a delivered page with a page's content, the first expected one that it may be, and a verdict."""
+        return await self._transactions.known_content(page, *expected)
 
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
         """Tell that a page was delivered: from now on it can displace others. False if the store failed.

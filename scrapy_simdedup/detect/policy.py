@@ -98,7 +98,10 @@ def _compare_with_past(
 
 
 def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Collection[int]) -> bool:
-    """Whether a page would be dropped for the original with this key, if there were no other."""
+    """Whether a page would be dropped for the original with this key, if there were no other, or is that one still."""
+    if original == page.key:
+        before, _ = _compare_with_past(page, index, clocks)
+        return before is not None and before.kind == "unchanged"
     alone = replace(page, settings=replace(page.settings, near=page.settings.drop_threshold))
     match = index.best_match(alone, clocks, only=original)
     return match is not None and match.record.delivered and handled_alike(page, match.record)

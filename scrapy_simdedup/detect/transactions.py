@@ -112,22 +112,24 @@ class Transactions:
             return Verdict("unjudged", reason="store_error")
         return verdict
 
-    async def known_content(self, page: FetchedPage, expected: bytes | None = None) -> tuple[bytes | None, Verdict]:
+    async def known_content(self, page: FetchedPage, *expected: bytes | None) -> tuple[bytes | None, Verdict]:
         """What a page would be found to be, and the key of a delivered page with its content; nothing is stored.
 
-        A page can be like several. The key is the expected one where the page is a copy of that one as well.
+        A page can be like several. The key is the first expected one of which the page is a copy as well.
         """
+        page = replace(page, is_filtered=True)  # what changed since it was fetched in this run is no news
         try:
             clocks = await self._clocks_of(page.site)
             index = await self.logs.index(page.site)
-            verdict = decide(replace(page, is_filtered=True), index, clocks=clocks).verdict
+            verdict = decide(page, index, clocks=clocks).verdict
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return None, Verdict("unjudged", reason="store_error")
         is_known = verdict.pending is None and (verdict.is_duplicate or verdict.kind in {"unchanged", "stub"})
         key = verdict.original_key if is_known else None
-        if verdict.is_duplicate and verdict.pending is None and expected not in {None, key}:
-            key = expected if is_copy_of(page, expected, index, clocks) else key
+        if verdict.is_duplicate and verdict.pending is None:
+            wanted = (one for one in expected if one is not None)
+            key = next((one for one in wanted if one == key or is_copy_of(page, one, index, clocks)), key)
         return (key if key is not None and index.delivered_version(key) is not None else None), verdict
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:

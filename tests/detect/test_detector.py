@@ -125,6 +125,28 @@ async def test_a_page_that_is_like_two_originals_can_be_compared_with_either(sto
 
 
 @on_asyncio
+async def test_a_page_that_says_what_it_said_is_still_what_it_was(store: FingerprintStore) -> None:
+    """Though a page came later that has all of its text, and some more: by now it would be dropped for that one."""
+
+    def html(more: str) -> str:
+        words = " ".join(f"word{number}" for number in range(1500))
+        return f"<title>t</title><body><main><p>{words}</p>{more}</main></body>"
+
+    async with run(store) as detector:
+        longer = html(f"<p>{' '.join(f'more{number}' for number in range(60))}</p>")
+        for text, url in ((html(""), A), (longer, B)):
+            assert not (await detector.add(text, url=url)).is_duplicate
+        page = await detector.fetched(html(""), url=A)
+        later = (await detector.fetched("", url=B)).key
+        assert (await detector.known_content(page))[0] == later
+        assert (await detector.known_content(page, None, page.key))[0] == page.key
+        other = await detector.judge(page_of_c := html("").replace("word", "other"), url=C)
+        await detector.confirm(other.page)
+        changed = await detector.fetched(page_of_c, url=A)
+        assert (await detector.known_content(changed, None, page.key))[0] not in {page.key, later, None}
+
+
+@on_asyncio
 async def test_a_duplicate_is_remembered_with_what_it_repeats(store: FingerprintStore) -> None:
     """So that the drop can be explained when the crawl is over."""
     async with run(store) as detector:
