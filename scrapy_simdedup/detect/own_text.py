@@ -17,11 +17,13 @@
    or unless six lines differ in their numbers, as in a table of results. It is a name as well if enough *namesakes*
    each have another line there: kept pages with the same h1 and title, which the page is near. So "Product details"
    vouches for no product, though no page with another content has it; and the first line below it may differ in its
-   numbers alone. Elsewhere a line that differs in its numbers alone may be either, so where none vouches it counts as
-   such a heading or first line, as "Decision 7 K 345" is, or if there are three of them; another title, below an h1
-   that all pages have, is one of the three. While the site is unknown, nobody can tell whether the h1 of two pages is
-   that of all, and what is dropped for it is *doubtful*. It is looked at again when the crawl has nothing else to
-   fetch. If the site is still unknown then, the h1 vouches for a page only whose URL has the name of an original.
+   numbers alone, and so may two or three lines anywhere: the sizes of a vase. Such lines are *doubtful* before there
+   are enough namesakes. Elsewhere a line that differs in its numbers alone may be either, so where none vouches it
+   counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them; another title,
+   below an h1 that all pages have, is one of the three. While the site is unknown, nobody can tell whether the h1 of
+   two pages is that of all, and what is dropped for it is doubtful as well. It is looked at again when the crawl has
+   nothing else to fetch. If the site is still unknown then, the h1 vouches for a page only whose URL has the name of an
+   original.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Each original lacks two such lines, which most originals lack, as where one post of a thread
    is marked the others are as ever; and one line all of them lack, as the date of an event in a town where there was
@@ -60,8 +62,9 @@ and a counter."""
 MIN_FIGURES = 6
 """Lines in place of others from which they are facts, whatever the headline says, though they differ in their numbers
 alone: a page has a clock, a counter and a date, but not six of them; a table of results has."""
-MIN_NAMESAKES = 5
-"""Namesakes that have another line in place of one, from which on it is a field of a template."""
+MIN_NAMESAKES, MIN_NAMESAKES_OF_NUMBERS = 5, 3
+"""Namesakes that have another line in place of one, from which on it is a field of a template, but for one line that
+differs in its numbers alone; and those from which :data:`MIN_NUMBERS` such lines are fields."""
 MIN_MISSING_OF_UNNAMED = 3
 """Shingles of a text of its own that must be missing where no headline vouches: another word is no text."""
 MAX_WORDS_OF_VARIANT = 10
@@ -129,7 +132,8 @@ class OwnTextSearch:
         novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
         is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
         is_doubted: whether the crawl has nothing else to fetch by which the site may be known better.
-        namesakes: gives the text units of kept pages that have the page's h1 and title, and that the page is near.
+        namesakes: gives the text units of kept pages that have the page's h1, and its title if that is asked for, and
+            that the page is near.
     """
 
     def __init__(
@@ -143,12 +147,13 @@ class OwnTextSearch:
         novel_words: int,
         is_variant: bool,
         is_doubted: bool,
-        namesakes: Callable[[], list[TextUnits]],
+        namesakes: Callable[[bool], list[TextUnits]],
     ) -> None:
         self._page, self._originals, self._others, self._urls = page, originals, others, urls
         self._kept = [original.units for original in originals if original.units is not None]
         self._clocks, self._novel_words, self._is_variant = clocks, novel_words, is_variant
         self._namesakes = namesakes
+        self._beside_namesakes: dict[bool, list[novelty.ReplacedLines]] = {}
         is_last_look = is_doubted and others.sampled < MIN_SAMPLE
         self._may_vouch = [not (is_last_look and are_unrelated(urls[0], url)) for url in urls[1:]]
         """Of which originals a headline may vouch for the page."""
@@ -162,8 +167,8 @@ class OwnTextSearch:
                 return OwnText(words, counts=True)
         most = int(self._words.max(initial=0))
         shown = most if most > novelty.MIN_OWN_WORDS else 0
-        if self._others.sampled >= MIN_SAMPLE:
-            return OwnText(shown)
+        if self._may_be_record() or self._others.sampled >= MIN_SAMPLE:
+            return OwnText(shown, is_doubtful=self._may_be_record())
         self._may_vouch = [False] * len(self._originals)
         return OwnText(shown, is_doubtful=any(step() for step in (self._text_without_name, self._facts)))
 
@@ -200,6 +205,12 @@ class OwnTextSearch:
     @cached_property
     def _replaced(self) -> novelty.ReplacedLines:
         return novelty.replaced_lines(self._units, self._kept, self._clocks)
+
+    @cached_property
+    def _has_one_sequence(self) -> bool:
+        """Whether the page has the lines of an original, so that none stands in place of another."""
+        mine = self._page.units
+        return mine is not None and not self._clocks and any(mine.sequence == of.sequence for of in self._kept)
 
     def _text(self) -> int:
         """The words of one long text; 0 if there is none, as in the next steps."""
@@ -246,11 +257,19 @@ class OwnTextSearch:
                 return int(novelty.words_of_units(units)[names].max())
         return int(self._words[asked & ~self._others.have(units, asked)].max(initial=0))
 
+    def _may_be_record(self) -> bool:
+        """Whether lines differ in their numbers that are facts, should it turn out that namesakes have others there."""
+        if self._has_one_sequence:
+            return False
+        figures = int(np.count_nonzero(self._replaced.numbers & self._replaced.of_texts(self._units)))
+        return figures >= MIN_NUMBERS or (
+            figures >= MIN_FIELDS and all(len(self._lines_beside_namesakes(of)) > 1 for of in self._originals)
+        )
+
     def _facts(self) -> int:
         """The words of the longest of the lines that stand in place of others and are facts, or a name: 4 and 5."""
-        mine = self._page.units
-        if mine is not None and not self._clocks and any(mine.sequence == of.sequence for of in self._kept):
-            return 0  # no line stands in place of another
+        if self._has_one_sequence:
+            return 0
         facts = self._replaced.words
         if not facts.any() or np.count_nonzero(self._replaced.of_texts(self._units)) < MIN_FIELDS:
             facts = np.zeros(len(facts), np.bool_)
@@ -272,10 +291,11 @@ class OwnTextSearch:
             are_facts = is_new and lines.words.any() and np.count_nonzero(of_texts & is_rare) >= MIN_FIELDS
             by_title = not lines.words[units.headline]
             if not names.any() or (not are_facts and self._is_vouched_for(by_title=by_title)):
-                names = self._fields((lines.words | self._first_line) & of_texts)
+                names = self._fields((lines.words | self._first_line) & of_texts, original)
             figures = lines.numbers & of_texts
-            if np.count_nonzero(figures) >= MIN_FIGURES:
-                names |= figures
+            if np.count_nonzero(figures) < MIN_FIGURES:
+                figures = self._figures_of_records(figures, original)
+            names |= figures
             yield names | self._prices(of_texts) | self._named_by_url(of_texts, url)
 
     def _names_without_headline(self, original: PageFingerprint, lines: novelty.ReplacedLines) -> Mask:
@@ -286,14 +306,30 @@ class OwnTextSearch:
         is_headline = of_texts[units.headline] and is_name(units.samples[units.headline])
         return of_texts if not lines.words.any() and (are_several or is_headline) else lines.words
 
-    def _fields(self, lines: Mask) -> Mask:
+    def _figures_of_records(self, figures: Mask, original: PageFingerprint) -> Mask:
+        """The lines that differ in their numbers, where some namesakes have others in two or three of them, too."""
+        for most, least in ((MIN_NUMBERS, MIN_NAMESAKES_OF_NUMBERS), (MIN_FIELDS, MIN_NAMESAKES)):
+            fields = self._fields(figures, original, least) if np.count_nonzero(figures) >= most else figures
+            if np.count_nonzero(fields) >= most:
+                return fields
+        return np.zeros_like(figures)
+
+    def _fields(self, lines: Mask, original: PageFingerprint, least: int = MIN_NAMESAKES) -> Mask:
         """The lines in place of which some namesakes each have another."""
-        namesakes = self._namesakes() if lines.any() else []
-        if len(namesakes) < MIN_NAMESAKES:
+        beside = self._lines_beside_namesakes(original) if lines.any() else []
+        if len(beside) < least:
             return np.zeros_like(lines)
-        theirs = [novelty.replaced_lines(self._units, [kept], self._clocks) for kept in namesakes]
-        fields: Mask = lines & (np.sum([of.words | of.numbers for of in theirs], axis=0) >= MIN_NAMESAKES)
+        fields: Mask = lines & (np.sum([of.words | of.numbers for of in beside], axis=0) >= least)
         return fields
+
+    def _lines_beside_namesakes(self, original: PageFingerprint) -> list[novelty.ReplacedLines]:
+        """The lines that stand in place of those of each namesake, which may be called otherwise if an original is."""
+        by_title = original.title == self._page.title or not self._page.h1
+        if by_title not in self._beside_namesakes:
+            of_namesakes = self._namesakes(by_title)
+            beside = [novelty.replaced_lines(self._units, [kept], self._clocks) for kept in of_namesakes]
+            self._beside_namesakes[by_title] = beside
+        return self._beside_namesakes[by_title]
 
     @cached_property
     def _first_line(self) -> Mask:

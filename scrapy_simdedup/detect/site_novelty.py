@@ -223,10 +223,11 @@ class SiteNovelty:
             namesakes=partial(self._namesakes, fp, near),
         ).result()
 
-    def _namesakes(self, fp: PageFingerprint, near: Rows) -> list[TextUnits]:
-        """The text units of some of the kept pages that a page is near, and that have its h1 and its title."""
+    def _namesakes(self, fp: PageFingerprint, near: Rows, by_title: bool) -> list[TextUnits]:
+        """The text units of some of the kept pages that a page is near, and that have its h1, and maybe its title."""
         rows = self._originals.comparison_rows(near)
-        chosen = near[(rows["h1"] == fp.h1) & (rows["title"] == fp.title)][-MAX_NAMESAKES:]
+        are_namesakes = (rows["h1"] == fp.h1) & ((rows["title"] == fp.title) | (not by_title))
+        chosen = near[are_namesakes][-MAX_NAMESAKES:]
         return [units for row in chosen.tolist() if (units := self._text_units(row)) is not None]
 
     def _other_pages(self, fp: PageFingerprint, near: Rows) -> OtherPages:

@@ -140,6 +140,58 @@ async def test_a_headline_that_all_products_have_and_no_other_page_vouches_for_n
     assert not any(verdict.is_duplicate for verdict in verdicts[reasons.index("own_text") :])
 
 
+THREE = "<dl><dt>Height<dd>{0} cm<dt>Year<dd>around 1{1}<dt>Lot<dd>No {2}</dl>"
+SHEETS = {
+    "three numbers": (THREE, "Vase", "Vase"),
+    "three numbers below other titles": (THREE, "Auction", "{name}"),
+    "two numbers": ("<dl><dt>Height<dd>{0} cm<dt>Year<dd>around 1{1}</dl>", "Vase", "Vase"),
+    "a counter": ("<p>Text</p><p>Seen {0} times</p>", "Vase", "Vase"),
+}
+"""The lines of an object, its h1 and its title."""
+
+
+def sheet(number: int, material: int, *, kind: str) -> str:
+    lines, h1, title = SHEETS[kind]
+    head = f"<title>{title}</title><h1>{h1}</h1>".format(name=said(("title", number), 2))
+    numbers = lines.format(*((number * step + step) % 89 + 10 for step in (7, 11, 13)))
+    facts = f"<p>Made of {said(material, 2)}</p><p>Found near {said(material, 3)}</p>"
+    return f"{head}<p>{said('terms', 60)}</p>{numbers}{facts}"
+
+
+@pytest.mark.parametrize("kind", SHEETS)
+@on_asyncio
+async def test_numbers_are_facts_where_pages_of_one_headline_were_kept_with_others(kind: str) -> None:
+    """A catalogue has many vases, of which most are told from another by their material, and some by numbers alone."""
+    async with NearDuplicateDetector(secret="vases") as detector:
+        for number in range(6):
+            department = f"<title>{said(number, 3)}</title><p>{said(number, 60)}</p>"
+            await detector.add(department, url=f"https://sales.example/{number}")
+        are_lost = []
+        for number in range(9):
+            page, url = sheet(number, min(number, 5), kind=kind), f"https://sales.example/objects/{number}"
+            are_lost.append((await detector.add(page, url=url)).is_duplicate)
+            assert (await detector.add(page, url=f"{url}?from=list")).is_duplicate
+    assert are_lost == [False] * 6 + [kind == "a counter"] * 3
+
+
+@pytest.mark.parametrize("kind", SHEETS)
+@on_asyncio
+async def test_numbers_are_doubtful_before_pages_of_one_headline_were_kept_with_others(kind: str) -> None:
+    """The crawl judges these once more at its end; of two numbers one page alone raises no doubt, as of clocks."""
+    async with NearDuplicateDetector(secret="vases") as detector:
+        for number in range(6):
+            department = f"<title>{said(number, 3)}</title><p>{said(number, 60)}</p>"
+            await detector.add(department, url=f"https://sales.example/{number}")
+        await detector.add(sheet(0, 0, kind=kind), url="https://sales.example/objects/0")
+        early = await detector.add(sheet(1, 0, kind=kind), url="https://sales.example/objects/1")
+        await detector.add(sheet(2, 1, kind=kind), url="https://sales.example/objects/2")
+        later = await detector.add(sheet(3, 1, kind=kind), url="https://sales.example/objects/3")
+    assert early.is_duplicate
+    assert later.is_duplicate
+    assert early.is_doubtful == kind.startswith("three")
+    assert later.is_doubtful == (kind != "a counter")
+
+
 NUMBERED = {
     "a number in the name": ("<div>Storm {number}</div>", False),
     "a number in a linked heading": ("<p>Pictures</p><h2><a href=/{number}>Storm {number}</a></h2>", False),
