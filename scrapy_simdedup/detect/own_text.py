@@ -40,7 +40,7 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import NamedTuple
-from urllib.parse import unquote_plus
+from urllib.parse import unquote_plus, urlsplit
 
 import numpy as np
 from numpy.typing import NDArray
@@ -52,6 +52,7 @@ from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
+from scrapy_simdedup.urls.parts import is_session, is_tracking, query_parameters
 
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
@@ -259,7 +260,7 @@ class OwnTextSearch:
 
     def _may_be_record(self) -> bool:
         """Whether lines differ in their numbers that are facts, should it turn out that namesakes have others there."""
-        if self._has_one_sequence:
+        if self._has_one_sequence or any(lead_to_one_page(self._urls[0], url) for url in self._urls[1:]):
             return False
         figures = int(np.count_nonzero(self._replaced.numbers & self._replaced.of_texts(self._units)))
         return figures >= MIN_NUMBERS or (
@@ -294,7 +295,8 @@ class OwnTextSearch:
                 names = self._fields((lines.words | self._first_line) & of_texts, original)
             figures = lines.numbers & of_texts
             if np.count_nonzero(figures) < MIN_FIGURES:
-                figures = self._figures_of_records(figures, original)
+                is_counted = lead_to_one_page(self._urls[0], url)
+                figures = np.zeros_like(figures) if is_counted else self._figures_of_records(figures, original)
             names |= figures
             yield names | self._prices(of_texts) | self._named_by_url(of_texts, url)
 
@@ -393,6 +395,22 @@ def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
         lines = ((at, text) for at, text in texts if in_content[at] and (is_short(text) or has_plain_number(text)))
         found |= {at for at, text in lines if not names.isdisjoint(_words(text)) or (day and _says_day(text, day))}
     return sorted(found)
+
+
+def lead_to_one_page(url: str, other: str) -> bool:
+    """Whether two URLs seem to be of one page: one path names the end of the other, and no parameter has two values.
+
+    >>> page = "http://site.example/thread?id=7"
+    >>> [lead_to_one_page(page, page.replace("id=7", query)) for query in ("id=7&from=home", "id=8", "id=7&sid=2")]
+    [True, False, True]
+    >>> lead_to_one_page(page + "&sid=1", page + "&sid=2"), lead_to_one_page(page, "http://site.example/other?id=7")
+    (True, False)
+    """
+    one, two = (dict(query_parameters(urlsplit(of).query)) for of in (url, other))
+    mattering = (
+        name for name in one.keys() & two.keys() if not (is_session(f":{name}") or is_tracking(f"query:{name}"))
+    )
+    return not are_unrelated(url, other) and all(one[name] == two[name] for name in mattering)
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+
 import pytest
 
 from helpers.on_asyncio import on_asyncio
@@ -172,6 +174,28 @@ async def test_numbers_are_facts_where_pages_of_one_headline_were_kept_with_othe
             are_lost.append((await detector.add(page, url=url)).is_duplicate)
             assert (await detector.add(page, url=f"{url}?from=list")).is_duplicate
     assert are_lost == [False] * 6 + [kind == "a counter"] * 3
+
+
+@on_asyncio
+async def test_counters_are_no_facts_of_a_page_whose_url_says_that_it_is_known() -> None:
+    """The pages of a thread have one headline, and counters that went up whenever one of them is fetched."""
+    counts = itertools.count(800)
+
+    def part(thread: int, number: int) -> str:
+        counters = "".join(f"<p>{name} {next(counts)}</p>" for name in ("Views", "Readers online", "Votes", "Shares"))
+        head = f"<title>Thread {thread}</title><h1>About {said(('name', thread), 3)}</h1>{counters}"
+        return f"{head}<p>{said(('first post', thread), 400)}</p><p>{said((thread, number), 40)}</p>"
+
+    def url_of(thread: int, number: int) -> str:
+        return f"https://forum.example/thread?id={thread}&page={number}"
+
+    parts = list(itertools.product(range(6), range(4)))
+    async with NearDuplicateDetector(secret="thread") as detector:
+        for one in parts:
+            assert not (await detector.add(part(*one), url=f"{url_of(*one)}&sid=1")).is_duplicate
+        for one, more in itertools.product(parts, ("", "&from=home", "&sid=2")):
+            again = await detector.add(part(*one), url=url_of(*one) + more)
+            assert (again.is_duplicate, again.is_doubtful) == (True, False)
 
 
 @pytest.mark.parametrize("kind", SHEETS)
