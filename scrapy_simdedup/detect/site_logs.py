@@ -108,13 +108,15 @@ class SiteLogs:
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
         """Settle a record now, or else as soon as the store can be reached again."""
-        now = self._now()
+        now, key, index = self._now(), self._reserved.get((site, id_)), self.indexes.known(site)
+        if outcome == "itemless" and key is not None and index is not None and index.gave_items_elsewhere(key, id_):
+            outcome = "released"
         try:
             await self._store.settle(site, id_, outcome, now)
         except StoreError:
             self._unsettled.append((site, id_, outcome))
             raise
-        key, index = self._reserved.pop((site, id_), None), self.indexes.known(site)
+        self._reserved.pop((site, id_), None)
         if key is not None and index is not None:
             index.settle(key, id_, outcome, now)
 

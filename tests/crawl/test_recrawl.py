@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.linkextractors import LinkExtractor
+from scrapy.spiders import CrawlSpider, Rule
 from scrapy.utils.asyncio import call_later
 
-from helpers.crawling import ADDON, PathsSpider, PatientSpider, crawl
+from helpers.crawling import ADDON, ONE_BY_ONE, PathsSpider, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import Site
@@ -256,3 +258,38 @@ async def test_a_counter_on_a_start_page_that_the_site_links_to_is_no_news(site:
     done = await crawl(Following, urls=site.urls("/"))
     assert site.requested.count("/") == 2
     assert done.urls == site.urls("/")
+
+
+@on_asyncio
+async def test_a_crawlspider_does_not_export_its_start_page_anew_because_another_page_was_edited(
+    site: Site, settings: dict[str, Any]
+) -> None:
+    """Its own callback gets the page in each run; that of the rule only where a page is delivered that links to it."""
+
+    class EachLink(CrawlSpider):
+        name = "each_link"
+        custom_settings = ONE_BY_ONE
+        rules = (Rule(LinkExtractor(), callback="parse_page", follow=True),)
+
+        def parse_page(self, response: Any) -> Any:
+            yield {"url": response.url}
+
+    def serve(home: str, *edited: str) -> list[str]:
+        names = ("one", "two", "three")
+        site["/"] = page("home", body="".join(f'<a href="/{name}">{name}</a> ' for name in names) + prose(home, 90))
+        for name in names:
+            text = prose((name, "edited") if name in edited else name, 90)
+            site[f"/{name}"] = page(name, body=f'<a href="/">Home</a> <h1>{name}</h1> <p>{text}</p>')
+        return site.urls("/")
+
+    async def exported(home: str, *edited: str) -> list[str]:
+        done = await crawl(EachLink, settings, start_urls=serve(home, *edited))
+        return sorted(item["url"] for item in done.items)
+
+    settings |= {"SIMDEDUP_UNCHANGED": "drop"}
+    assert await exported("home") == sorted(site.urls("/", "/one", "/two", "/three"))
+    assert await exported("home") == []
+    assert await exported("home", "two") == site.urls("/two")
+    assert await exported("home", "two", "three") == site.urls("/three")
+    assert await exported("another home", "two", "three", "one") == site.urls("/", "/one")
+    assert await exported("another home", "two", "three", "one") == []
