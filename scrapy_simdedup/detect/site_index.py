@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections import Counter, defaultdict
+from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
 from operator import attrgetter
@@ -11,7 +11,7 @@ from operator import attrgetter
 import numpy as np
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
-from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck
+from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck, Replacements
 from scrapy_simdedup.detect.names import ALL_SITES, site_of
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText
@@ -25,8 +25,6 @@ from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
 
 SEARCHED_STATES = frozenset({"reserved", "confirmed", "itemless", "stub"})
 """States of the records that a page is compared with, but for repeats of a stub: the stub stands for them."""
-STILL_A_COPY = 0.5
-"""Similarity below which a page is no copy any more of what it was, whatever the thresholds of the settings are."""
 RANKS = np.array([3, 2, 4, 5])
 """Ranks of originals that may displace a page: in work; delivered without items; delivered with items; stubs, which
 displace none."""
@@ -387,52 +385,6 @@ class PagesByPath:
         title = fp.title if fp.units is None else fp.units.title
         text = fp.units.sequence if self._by_text and fp.units is not None else 0
         return hash((path, title, fp.h1, text))
-
-
-class Replacements:
-    """The pages that took, or are to take, the place of the first page of their cluster."""
-
-    def __init__(self, records: PackedRecords, originals: CandidateIndex) -> None:
-        self._records, self._originals = records, originals
-        self._keys: defaultdict[bytes, set[bytes]] = defaultdict(set)
-        """By the key of a cluster's first page, the keys of its replacements, until others took their places."""
-
-    def observe(self, record: Record) -> None:
-        """Take in a page that is searched. Once it is delivered, it alone stands for its cluster."""
-        if record.original is None:
-            return
-        keys = self._keys[record.original]
-        if record.state == "confirmed":
-            fp = PageFingerprint.from_bytes(record.fingerprint)
-            older = {record.original, *keys} - {record.key}
-            keys.difference_update([key for key in older if not self._is_live(key, record, fp)])
-        keys.add(record.key)
-
-    def _is_live(self, key: bytes, record: Record, fp: PageFingerprint) -> bool:
-        """Whether a page is still searched, now that another of its cluster was delivered."""
-        is_live = False
-        for slot in self._records.slots(key):
-            other = self._records[slot]
-            if self._originals.has(slot, other.id):
-                if other.id < record.id and other.delivered and _is_still_a_copy(fp, other):
-                    self._originals.remove(slot)
-                else:
-                    is_live = True
-        return is_live
-
-    def pending(self, cluster: bytes, key: bytes) -> Record | None:
-        """The newest page of another key that is to take a cluster's place, and is not delivered yet."""
-        keys = self._keys.get(cluster, set()) - {key}
-        slots = (slot for other in keys for slot in self._records.slots(other))
-        versions = (self._records[slot] for slot in slots if self._originals.has(slot, self._records.ids[slot]))
-        reserved = (v for v in versions if v.state == "reserved" and v.original == cluster)
-        return max(reserved, key=lambda version: version.id, default=None)
-
-
-def _is_still_a_copy(fp: PageFingerprint, other: Record) -> bool:
-    """Whether a record is still a copy of a page; if its content changed since, the record keeps its own place."""
-    theirs = PageFingerprint.from_bytes(other.fingerprint)
-    return theirs.extractor == fp.extractor and fp.compare(theirs, near=STILL_A_COPY).kind != "different"
 
 
 class DomainFirstSeen:

@@ -11,7 +11,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from helpers.prints import edited
 from scrapy_simdedup import DedupSettings, NearDuplicateDetector, SettingError, Verdict
-from scrapy_simdedup.detect import copy_check, site_index
+from scrapy_simdedup.detect import copy_check
 from scrapy_simdedup.detect.copy_check import PREFERENCES, CopyFacts
 from scrapy_simdedup.settings import Criterion
 from scrapy_simdedup.store import store_by_url
@@ -278,9 +278,9 @@ class TestItsPlace:
     ) -> None:
         """In the thread of the event loop."""
         compared: list[Record] = []
-        is_like = site_index._is_still_a_copy
+        is_like = copy_check._is_still_a_copy
         monkeypatch.setattr(
-            site_index, "_is_still_a_copy", lambda fp, other: (compared.append(other), is_like(fp, other))[1]
+            copy_check, "_is_still_a_copy", lambda fp, other: (compared.append(other), is_like(fp, other))[1]
         )
         detector = await opened(prefer=["shorter_url"], stubs="keep")
         verdicts = await added(detector, *(f"{SHORT}?{'x' * length}" for length in range(60, 0, -1)))
