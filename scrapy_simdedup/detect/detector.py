@@ -298,7 +298,7 @@ class NearDuplicateDetector:
     async def refresh(self, *, url: str, key: bytes | None = None) -> None:
         """Tell that a page was seen again without being sent, as by status 304."""
         key, _, site = self._address(url, key)
-        await self._transactions.refresh(site, key, self.context)
+        await self._transactions.refresh(site, key)
 
     async def was_delivered(self, *, url: str, key: bytes | None = None) -> bool:
         """Whether a page was delivered under this URL, in whichever run, or may have been, as the store fails."""

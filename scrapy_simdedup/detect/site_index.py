@@ -185,12 +185,8 @@ class SiteIndex:
         """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
-    def gave_items_elsewhere(self, key: bytes, id_: int) -> bool:
-        """Whether a version of a page says what it said when another handler got items of it.
-
-        A start page is fetched for the start of each crawl, and for the links that lead to it: what the one callback
-        makes nothing of must not take the place of what the other one has.
-        """
+    def gave_other_items(self, key: bytes, id_: int) -> bool:
+        """Whether a version of a page says what it said when another handler got items of it."""
         versions = self._versions(key)
         now = next((version for version in versions if version.id == id_), None)
         before = next((version for version in versions if version.id < id_ and version.settled), None)

@@ -108,17 +108,20 @@ class SiteLogs:
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> None:
         """Settle a record now, or else as soon as the store can be reached again."""
-        now, key, index = self._now(), self._reserved.get((site, id_)), self.indexes.known(site)
-        if outcome == "itemless" and key is not None and index is not None and index.gave_items_elsewhere(key, id_):
-            outcome = "released"
+        now = self._now()
         try:
             await self._store.settle(site, id_, outcome, now)
         except StoreError:
             self._unsettled.append((site, id_, outcome))
             raise
-        self._reserved.pop((site, id_), None)
+        key, index = self._reserved.pop((site, id_), None), self.indexes.known(site)
         if key is not None and index is not None:
             index.settle(key, id_, outcome, now)
+
+    def key_with_other_items(self, site: str, id_: int) -> bytes | None:
+        """The key of a page that this worker reserved, if it says what it said when another handler got items of it."""
+        key, index = self._reserved.get((site, id_)), self.indexes.known(site)
+        return key if key is not None and index is not None and index.gave_other_items(key, id_) else None
 
     @property
     def unsettled(self) -> int:

@@ -71,7 +71,7 @@ class Transactions:
         on_records: Callable[[str, bytes, int], None] | None = None,
         keeps_counts: bool = True,
     ) -> None:
-        self._store_name, self._on_store_error = store_name, on_store_error
+        self._context, self._store_name, self._on_store_error = context, store_name, on_store_error
         self._on_wall, self._on_stub, self._on_records = on_wall, on_stub, on_records
         self.logs: SiteLogs = SiteLogs(store, settings, context)
         self.history: EventLog = EventLog(store, self.logs, context, on_store_error=on_store_error)
@@ -133,10 +133,17 @@ class Transactions:
         return (key if key is not None and index.delivered_version(key) is not None else None), verdict
 
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
-        """Settle a page's record; False if the store failed, and it is tried again later."""
+        """Settle a page's record; False if the store failed, and it is tried again later.
+
+        A start page is fetched for the start of each crawl, and for the links that lead to it. What the one callback
+        makes nothing of does not take the place of what the other one has: that was seen again.
+        """
         self._failed.settled(site, id_, outcome)
+        key = self.logs.key_with_other_items(site, id_) if outcome == "itemless" else None
         try:
-            await self.logs.settle(site, id_, outcome)
+            await self.logs.settle(site, id_, outcome if key is None else "released")
+            if key is not None:
+                await self._seen_again(site, key)
         except STORE_FAILURES as exc:
             self._report_failure(exc)
             return False
@@ -152,22 +159,26 @@ class Transactions:
             message = "The store was not told what became of %s, so their contents may be delivered once more"
             logger.warning(message, plural(self.logs.unsettled, "page"))
 
-    async def refresh(self, site: str, key: bytes, context: RunContext) -> None:
-        """Store that a settled page was seen again, unless the store is too busy for that."""
+    async def refresh(self, site: str, key: bytes) -> None:
+        """Store that a settled page was seen again without being sent, unless the store is too busy for that."""
         try:
-            for _ in range(MAX_ATTEMPTS):
-                index = await self.logs.index(site)
-                before = index.previous_version(key, context.run)
-                if before is None or not before.settled:
-                    return
-                seen = before._replace(last_seen=context.now(), visits=before.visits + 1)
-                if await self.logs.append(site, seen, index, index.cursor) is not None:
-                    evidence = evidence_of_equal(PageFingerprint.from_bytes(before.fingerprint))
-                    if evidence is not None and self._clocks is not None:
-                        await self._clocks.observe(site, evidence)
-                    return
+            seen = await self._seen_again(site, key)
+            evidence = None if seen is None else evidence_of_equal(PageFingerprint.from_bytes(seen.fingerprint))
+            if evidence is not None and self._clocks is not None:
+                await self._clocks.observe(site, evidence)
         except STORE_FAILURES as exc:
             self._report_failure(exc)
+
+    async def _seen_again(self, site: str, key: bytes) -> Record | None:
+        for _ in range(MAX_ATTEMPTS):
+            index = await self.logs.index(site)
+            before = index.previous_version(key, self._context.run)
+            if before is None or not before.settled:
+                return None
+            seen = before._replace(last_seen=self._context.now(), visits=before.visits + 1)
+            if await self.logs.append(site, seen, index, index.cursor) is not None:
+                return seen
+        return None
 
     async def was_delivered(self, site: str, key: bytes) -> bool:
         """Whether a page was delivered, in whichever run, or may have been, as the store fails."""
