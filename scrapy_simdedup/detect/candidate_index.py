@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import partial
-from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.inverted_index import InvertedIndex
+from scrapy_simdedup.fingerprint.features import Numbers, distinct
 from scrapy_simdedup.fingerprint.fingerprint import BODY_BYTES, PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import Method
@@ -18,7 +18,6 @@ from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
-Numbers = TypeVar("Numbers", np.uint16, np.uint64)
 SEARCH_RADIUS = 18
 """Bits of every 64 by which candidates differ at most. Of real pages with a similarity of 0.85 to 0.95 it finds 99 %,
 where 12 bits, which are enough for copies, find 80 %; and it lets through 1 % of a site's other pages."""
@@ -152,7 +151,7 @@ class CandidateIndex:
             if any(self._records.key(row) != key for row in delivered):
                 return equal  # nothing can be more similar, so nothing else need be looked at
         near = self._by_simhash(fp, handler) if self._inverted is None else self._by_keys(fp, handler, self._inverted)
-        chosen: Rows = np.union1d(near, equal) if len(equal) else np.sort(near)
+        chosen: Rows = distinct(np.concatenate((near, equal)))
         return chosen
 
     def delivered_with_title(self, fp: PageFingerprint) -> Rows:

@@ -7,6 +7,7 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint.features import are_among, distinct
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import Method
 
@@ -95,13 +96,13 @@ class SortedPostings:
 
     def rows(self, keys: NDArray[np.uint32]) -> Rows:
         """The rows that have any of some keys, once for each key that they have, in no order."""
-        wanted = np.unique(keys)
+        wanted = distinct(keys)
         low = np.searchsorted(self._sorted, _entries(wanted))
         high = np.searchsorted(self._sorted, _entries(wanted) | _ROW, side="right")
         lengths = high - low
         starts = np.repeat(low - np.cumsum(lengths) + lengths, lengths)
         recent = self._unsorted[: self._count]
-        hits = recent[np.isin(recent >> _HALF, wanted)]
+        hits = recent[are_among(recent >> _HALF, wanted)]
         found = np.concatenate((self._sorted[starts + np.arange(len(starts))], hits)) & _ROW
         rows: Rows = found.astype(np.intp)
         return rows

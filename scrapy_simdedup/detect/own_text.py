@@ -49,6 +49,7 @@ from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_S
 from scrapy_simdedup.detect.stubs import are_unrelated
 from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
+from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
@@ -182,7 +183,7 @@ class OwnTextSearch:
     def _asked(self) -> Mask:
         """The blocks that count: those of the content, once the site is known all, without clocks."""
         asked = ~self._units.pass_over if self._others.are_known else self._units.of_content
-        return asked & ~np.isin(self._units.places, list(self._clocks)) if self._clocks else asked
+        return asked & ~are_among(self._units.places, list(self._clocks)) if self._clocks else asked
 
     @cached_property
     def _found(self) -> novelty.LookUp:

@@ -17,7 +17,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, md5, sha256
 from operator import itemgetter
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -33,6 +33,7 @@ try:
 except ImportError:  # installed without a compiler
     from scrapy_simdedup.fingerprint.hashing import hash_shingles
 
+Numbers = TypeVar("Numbers", bound="np.integer[Any]")
 BlockClasses: TypeAlias = NDArray[np.uint8]
 BOILERPLATE = np.uint8(BlockClass.BOILERPLATE)
 """The class above which a feature is content; to compare an array with a member of an enumeration takes far longer."""
@@ -112,12 +113,25 @@ def as_uint8(numbers: Iterable[int]) -> BlockClasses:
     return np.frombuffer(bytes(numbers), np.uint8)
 
 
-def run_starts(numbers: Hashes) -> Rows:
+def run_starts(numbers: NDArray[Numbers]) -> Rows:
     """Where each run of equal numbers begins, given at least one number."""
     is_first = np.empty(len(numbers), np.bool_)
     is_first[0] = True
     np.not_equal(numbers[1:], numbers[:-1], out=is_first[1:])
     return is_first.nonzero()[0]
+
+
+def distinct(numbers: NDArray[Numbers]) -> NDArray[Numbers]:
+    """Some numbers without repeats, ascending; ``np.unique`` takes three times as long for so few."""
+    ascending = np.sort(numbers)
+    return ascending[run_starts(ascending)] if len(ascending) else ascending
+
+
+def are_among(numbers: NDArray[np.integer], others: NDArray[np.integer] | list[int]) -> NDArray[np.bool_]:
+    """Which of some numbers are among others; ``np.isin`` imports ``numpy.ma`` for it, in the midst of a crawl."""
+    ascending = np.sort(others)
+    found: NDArray[np.bool_] = ascending.searchsorted(numbers, "right") > ascending.searchsorted(numbers)
+    return found
 
 
 def set_digest(hashes: Hashes) -> bytes:
@@ -142,18 +156,12 @@ def python_find_block_signatures(found: Shingles, blocks: Sequence[Block]) -> Bl
     block, number = _SIGNATURES_BY_LENGTH[np.frexp(found.lengths[content])[1]].nonzero()
     texts = np.concatenate((low[block] ^ _SALT[0][number], high[block] ^ _SALT[1][number]))
     headings = np.concatenate((low[heading] ^ _SALT[0, 0], high[heading] ^ _SALT[1, 0]))
-    return BlockSignatures(_distinct(texts), _distinct(headings))
+    return BlockSignatures(distinct(texts), distinct(headings))
 
 
 def python_numbers_of(blocks: Sequence[Block]) -> set[str]:
     """The runs of digits in the blocks of the content."""
     return {number for block in blocks if block.block_class > BOILERPLATE for number in _FIND_NUMBERS(block.text)}
-
-
-def _distinct(hashes: Hashes) -> Hashes:
-    """The hashes without repeats; ``np.unique`` takes three times as long for so few."""
-    ascending = np.sort(hashes)
-    return ascending[run_starts(ascending)] if len(ascending) else ascending
 
 
 def simhash(hashes: Hashes, block_classes: BlockClasses, bits: int = 64) -> int:

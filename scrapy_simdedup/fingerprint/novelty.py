@@ -27,6 +27,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
 from scrapy_simdedup.fingerprint.text_units import (
     SAMPLE_OF,
@@ -260,7 +261,7 @@ def new_units(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[
     is_new = units.without(clocks)
     for other in others:
         table = table_rows(units, other.joined_by, clocks)
-        lacks = ~np.isin(table.rows["digest"], other.rows["digest"])
+        lacks = ~are_among(table.rows["digest"], other.rows["digest"])
         of_blocks = np.zeros(len(is_new), np.bool_)
         of_blocks[table.blocks[np.repeat(lacks, table.counts)]] = True
         is_new &= of_blocks
@@ -270,7 +271,7 @@ def new_units(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[
 def count_lacking(units: PageUnits, other: TextUnits, clocks: Collection[int] = ()) -> int:
     """How many rows of a page the unit table of another page lacks."""
     rows = _without(table_rows(units, other.joined_by, clocks).rows, clocks)
-    return int(np.count_nonzero(~np.isin(rows["digest"], other.rows["digest"])))
+    return int(np.count_nonzero(~are_among(rows["digest"], other.rows["digest"])))
 
 
 def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> ReplacedLines:
@@ -303,7 +304,7 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
 
 
 def _without(rows: NDArray[np.void], clocks: Collection[int]) -> NDArray[np.void]:
-    return rows[~np.isin(rows["place"], kept_places(clocks))] if clocks else rows
+    return rows[~are_among(rows["place"], kept_places(clocks))] if clocks else rows
 
 
 class _LineRows:
@@ -313,7 +314,7 @@ class _LineRows:
         table = table_rows(units, joined_by, clocks)
         at, kept = table.blocks[table.first], np.ones(len(table.rows), np.bool_)
         if clocks:
-            kept = ~table.are_alone | ~np.isin(units.places[at], list(clocks))
+            kept = ~table.are_alone | ~are_among(units.places[at], list(clocks))
         self._mine: list[int] = table.rows["digest"][kept].tolist()
         self._counts = Counter(self._mine)
         self._at, self._are_lines = at[kept].tolist(), table.are_alone[kept].tolist()
@@ -431,7 +432,7 @@ def have_rows(units: PageUnits, others: Sequence[TextUnits]) -> Mask:
     """Which blocks of a page are rows of the unit table of one of some pages, at the same place; shape (m,)."""
     rows = rows_of(units.digests, units.places)
     tables = np.concatenate([_NO_ROWS, *(other.rows for other in others if not other.joined_by)])
-    found: Mask = np.isin(rows.view(np.uint32), tables.view(np.uint32))
+    found: Mask = are_among(rows.view(np.uint32), tables.view(np.uint32))
     return found
 
 

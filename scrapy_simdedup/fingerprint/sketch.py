@@ -19,7 +19,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, run_starts
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, are_among, distinct, run_starts
 from scrapy_simdedup.fingerprint.hashing import Hashes, fmix64
 from scrapy_simdedup.page.classify import BlockClass
 
@@ -334,7 +334,7 @@ class ShingleSample(NamedTuple):
 
 def sample_shingles(hashes: Hashes, most: int = MAX_SAMPLE) -> ShingleSample:
     """Sample evenly spread 64-bit hashes of shingles, at the lowest level that leaves at most ``most`` of them."""
-    lower = np.unique(hashes & _LOWER_HALF).astype(np.uint32)
+    lower = distinct(hashes & _LOWER_HALF).astype(np.uint32)
     return reduce_sample(ShingleSample(lower[lower > 0], 0), most)
 
 
@@ -357,7 +357,7 @@ def sample_resemblance(
     below = (np.uint32(1) << np.maximum(levels, one.level).astype(np.uint32)) - np.uint32(1)
     mine = (one.values & below[:, None] == 0).sum(axis=1)
     kept = (many > 0) & (many & below[:, None] == 0)
-    theirs, shared = kept.sum(axis=1), (kept & np.isin(many, one.values)).sum(axis=1)
+    theirs, shared = kept.sum(axis=1), (kept & are_among(many, one.values)).sum(axis=1)
     both = mine + theirs - shared
     made = np.zeros(len(many))
     np.divide(shared, both, out=made, where=both > 0)

@@ -35,7 +35,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shingles, as_uint8
+from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shingles, are_among, as_uint8
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64, sign_digest
 from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, is_sentence, without_age
 from scrapy_simdedup.page.classify import BlockClass
@@ -163,7 +163,7 @@ class PageUnits(NamedTuple):
     def without(self, clocks: Collection[int]) -> Mask:
         """Which blocks are rows of the unit table and stand at none of some places."""
         chosen = self.in_table
-        return chosen & ~np.isin(self.places, list(clocks)) if clocks else chosen
+        return chosen & ~are_among(self.places, list(clocks)) if clocks else chosen
 
     def __bytes__(self) -> bytes:
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
@@ -463,7 +463,7 @@ def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -
     is_alone = digests >> _KIND > _SHARING[step]
     is_alone[:FIRST_UNITS] = True
     if clocks:
-        kept = is_alone | ~np.isin(units.places[blocks], list(clocks))
+        kept = is_alone | ~are_among(units.places[blocks], list(clocks))
         blocks, digests, is_alone = blocks[kept], digests[kept], is_alone[kept]
     ends = is_alone | (digests >> np.uint64(16) & np.uint64((2 << bits) - 1) == 0)
     ends[:-1] |= is_alone[1:]

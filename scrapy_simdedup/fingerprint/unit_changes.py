@@ -29,6 +29,7 @@ from zlib import crc32
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.hashing import Rows, word_hasher
 from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
 from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
@@ -132,7 +133,7 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
         for number in added
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
-    are_clocks = is_alone & np.isin(row_places, list(clocks))
+    are_clocks = is_alone & are_among(row_places, list(clocks))
     kept_clocks = set(kept_places(clocks))
     edited_spots, beside_spots = dict[int, EditedText](), dict[int, int]()
     for one, other in _in_place_of_others(rows, added, old, removed):
@@ -214,7 +215,7 @@ def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collecti
 
 def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
     """The clocks at whose places long texts stand which are together more than a clock on this page."""
-    at = (units.in_table & np.isin(units.places, list(clocks))).nonzero()[0]
+    at = (units.in_table & are_among(units.places, list(clocks))).nonzero()[0]
     long = [number for number in at.tolist() if len(units.samples[number]) > MAX_LENGTH]
     if units.lengths[long].sum() <= MAX_CLOCK_SHARE * units.lengths[units.in_table].sum():
         return set()
@@ -263,7 +264,7 @@ def _compare_order(
         if groups[number]:
             text, digest = _text_at(units, at[number])
             orders[int(groups[number]) ^ ORDER] = EditedText(f"(the order) {text}", digest ^ ORDER)
-    moved = len(_moved(rows, old, clocks, rows["digest"][np.isin(groups ^ ORDER, list(clocks))].tolist()))
+    moved = len(_moved(rows, old, clocks, rows["digest"][are_among(groups ^ ORDER, list(clocks))].tolist()))
     if not moved and rows["digest"].tolist() == old["digest"].tolist():
         moved = 1  # two units that share a row, whose sum is the same in any order
     return moved, orders

@@ -6,12 +6,14 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint.features import Features, distinct_features, find_shingles
+from scrapy_simdedup.fingerprint.features import Features, are_among, distinct, distinct_features, find_shingles
 from scrapy_simdedup.fingerprint.hashing import fmix64, split_words, word_hasher
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 
+Numbers = NDArray[np.uint16]
 kinds = st.sampled_from(list(BlockClass))
 texts = st.lists(st.sampled_from("a b c d é 東".split()), max_size=8).map(" ".join)
 pages = st.lists(st.builds(Block, texts, kinds, st.just(0)), max_size=8)
@@ -73,3 +75,13 @@ def test_case_and_punctuation_make_no_difference() -> None:
 def test_mixing_keeps_different_numbers_different(numbers: list[int]) -> None:
     """It is a bijection."""
     assert len(set(fmix64(np.array(numbers, np.uint64)).tolist())) == len(set(numbers))
+
+
+numbers = st.lists(st.integers(0, 9), max_size=12).map(lambda drawn: np.array(drawn, np.uint16))
+
+
+@given(numbers, numbers)
+def test_numbers_without_repeats_and_among_others_are_those_that_sets_have(some: Numbers, others: Numbers) -> None:
+    assert distinct(some).tolist() == sorted(set(some.tolist()))
+    assert are_among(some, others).tolist() == [number in others.tolist() for number in some.tolist()]
+    assert are_among(some, others.tolist()).tolist() == are_among(some, others).tolist()
