@@ -25,9 +25,8 @@ _CREDIT_OF_OTHER_HOSTS = 2
 _WHERE_SAMPLED, _LOW_RISK_WHERE_SAMPLED = 0.4, 0.6
 """Factors on ``verify`` and ``verify_low_risk`` where skipped URLs are sampled before the crawl ends; the former rises
 to 1 where rules lack support."""
-_TRIALS_OF_NEW_RULE, _WHILE_HARDLY_TRIED = 11, 0.75
-"""Successes that any other rule has before it is in force, and how often a remembered one is verified until it has as
-many."""
+_EARLY_TESTS = 11
+"""Tests of a rule of an earlier crawl for which URLs are fetched early."""
 _TESTS_AT_A_TIME = 3
 """Tests of a rule of an earlier crawl that are under way at a time; further URLs that it explains are fetched late."""
 _SEVERAL_WITNESSES = 0.4
@@ -111,7 +110,7 @@ def is_early_test(site: Site, parts: UrlParts, found_on: UrlParts | None, url: s
     rules = leaf.likely or leaf.rules
     page = site.normalize(parts, rules)
     recalled = [rule for rule, _ in page.dropped_parts if rule in leaf.recalled]
-    has_tests = all(site.hastened_for[rule] >= _TRIALS_OF_NEW_RULE for rule in recalled)
+    has_tests = all(site.hastened_for[rule] >= _EARLY_TESTS for rule in recalled)
     whole = page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK
     if has_tests or url in site.hastened or site.index.entry_at(rules, whole) is not None:  # it was fetched
         return False
@@ -177,11 +176,7 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
                 after_exception = site.questions.know_exceptions and evidence.to_clear > 0
                 weight *= _AFTER_EXCEPTION if after_exception else usual
                 verified //= site.hypotheses.few_values(rule) or 1
-            tried = max(found.successes for found in standing) + under_way - _TRIALS_OF_NEW_RULE
-            if not evidence.remembered or low_risk:
-                need += _verification_rate(weight, verified)
-            else:  # few pages have confirmed it
-                need += _WHILE_HARDLY_TRIED if tried < 0 else _verification_rate(weight, min(verified, tried))
+            need += _verification_rate(weight, verified)
         may_be_wrong = not rule.user_written and site.questions is not None if rule.is_initial else True
         is_doubted = may_be_wrong and (evidence.exceptions or not site.hypotheses.is_random(rule))
         is_inherited = at is not leaf and not at.is_conditional

@@ -48,6 +48,27 @@ def test_four_contents_confirm_it_where_eight_are_needed_otherwise() -> None:
     assert in_force(fresh) == set()
 
 
+def verifications(learner: UrlLearner, *, trials: int) -> int:
+    """How many of a hundred URLs a rule has fetched to verify it, once it is in force after so many trials."""
+    read(learner, range(trials))
+    assert "query:view" in in_force(learner)
+    made = 0
+    for number in range(100, 200):
+        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+        url = f"https://e.com/item?id={number}&view=x"
+        if not learner.decide(url).skip:
+            made += 1
+            learner.observe(url, f"item {number}")
+    return made
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_once_it_is_in_force_it_is_verified_as_often_as_a_new_one(seed: int) -> None:
+    learner, fresh = UrlLearner(seed=seed, checks=0.05), UrlLearner(seed=seed, checks=0.05)
+    learner.recall(SITE, [BY_VIEW])
+    assert verifications(learner, trials=4) == verifications(fresh, trials=12)
+
+
 def test_pages_that_differ_in_two_remembered_parts_confirm_both() -> None:
     learner, fresh = recalling(BY_VIEW, RememberedRule("item", ("query:ref",), None, True, 40)), UrlLearner()
     for each in (learner, fresh):
