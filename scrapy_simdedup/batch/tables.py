@@ -16,7 +16,7 @@ from typing import IO, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.own_text import asked_word_by_word
+from scrapy_simdedup.detect.own_text import asked_word_by_word, title_words_in
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.hashing import Rows
@@ -263,7 +263,9 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
     )
     of_page = units.comments, units.headline, units.title, units.offer
     head = _HEAD.pack(units.size, len(units.lengths), *of_page)
-    known = [[at, units.samples[at]] for at in asked_word_by_word(units, url)]
+    known: list[list[Any]] = [[at, units.samples[at]] for at in asked_word_by_word(units, url)]
+    if named := title_words_in(units, [at for at, _ in known]):
+        known.append([len(units.lengths), named])
     as_json = json.dumps(known, ensure_ascii=False, separators=(",", ":")) if known else ""
     return b"".join((head, *(array.tobytes() for array in arrays), as_json.encode("utf-8", "surrogatepass")))
 
@@ -302,9 +304,10 @@ def unpack_units(raw: bytes) -> PageUnits:
     salted = _NUMBERS[levels] << _SALT_BITS | of_filter << _PLACE_BITS
     hashes[np.repeat(starts, sampled) + in_block] = salted * _UNSALT
     samples = [_sample(kind) for kind in kinds.tolist()]
+    samples.append("")  # and the words of the title behind them
     for number, text in json.loads(raw[at:].decode("utf-8", "surrogatepass") or "[]"):
         samples[number] = text
-    of_page = comments, title, offer, headline
+    of_page = comments, title, offer, headline, samples.pop()
     return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size, *of_page)
 
 

@@ -14,6 +14,7 @@
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
    one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
    the end of the page's URL names it and an original's URL another: a colour, a town, a day, the number of an article;
+   or the title names it, which the original's does not have, as in "Shirt, red" above "Colour: red";
    or unless six lines differ in their numbers, as in a table of results. It is a name as well if enough *namesakes*
    each have another line there: kept pages with the same h1 and title, which the page is near. So "Product details"
    vouches for no product, though no page with another content has it; and the first line below it may differ in its
@@ -299,7 +300,8 @@ class OwnTextSearch:
                 is_counted = lead_to_one_page(self._urls[0], url)
                 figures = np.zeros_like(figures) if is_counted else self._figures_of_records(figures, original)
             names |= figures
-            yield names | self._prices(of_texts) | self._named_by_url(of_texts, url)
+            named = self._named_by_url(of_texts, url) | self._named_by_title(lines.words & of_texts, original, url)
+            yield names | self._prices(of_texts) | named
 
     def _names_without_headline(self, original: PageFingerprint, lines: novelty.ReplacedLines) -> Mask:
         """The lines that are names where no headline vouches: those with other words, or else some with numbers."""
@@ -364,6 +366,14 @@ class OwnTextSearch:
                 found[at] |= _says_day(self._units.samples[at], day)
         return found
 
+    def _named_by_title(self, lines: Mask, original: PageFingerprint, url: str) -> Mask:
+        """The lines that have a word of the page's title, where an original of another page has another title."""
+        found = np.zeros_like(lines)
+        if 0 != self._page.title != original.title != 0 and not lead_to_one_page(self._urls[0], url):
+            for at in lines.nonzero()[0].tolist():
+                found[at] = title_words_in(self._units, [at]) != ""
+        return found
+
     def _own_lines(self) -> Mask:
         """The blocks of the content that no original has, nor another page of the site at the same place."""
         own = self._found.own_units(self._kept, self._clocks)
@@ -382,13 +392,19 @@ class OwnTextSearch:
         )
 
 
-def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
-    """The blocks of a page of whose text more may be asked than of what kind it is: what a URL may say, too.
+def title_words_in(units: PageUnits, blocks: Iterable[int]) -> str:
+    """The words that some blocks have in common with the title, if the h1 lacks them."""
+    said = _words(" ".join(units.samples[at] for at in blocks)) if units.title_words else ()
+    return " ".join(sorted(set(units.title_words.split()).intersection(said)))
 
-    They show an address; or they may be lines in place of others, and have a word of the end of the page's URL, or the
-    day of its date.
+
+def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
+    """The blocks of a page of whose text more may be asked than of what kind it is: what a URL or a title may say, too.
+
+    They show an address; or they may be lines in place of others, and have a word of the title or of the end of the
+    page's URL, or the day of its date.
     """
-    names, day = _end_of(url)[1], _day_in(_DATE.search(url))
+    names, day = _end_of(url)[1].union(units.title_words.split()), _day_in(_DATE.search(url))
     texts = [(at, units.samples[at]) for at in (~units.pass_over).nonzero()[0].tolist()]
     found = {at for at, text in texts if "://" in text}
     if names or day:

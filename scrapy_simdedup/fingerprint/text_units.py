@@ -83,6 +83,7 @@ FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFF_FFFF)
+_TITLE_WORD = re.compile(r"[^\W\d_]{3,}")
 NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
 """A number, in any text and in one of ASCII characters; the second takes a third of the time."""
 
@@ -118,6 +119,8 @@ class PageUnits(NamedTuple):
     """16 bits of what the page says of prices and stock beside its text; 0 without any."""
     headline: int = 0
     """The first block that is a heading of the content, or else the first of the content; 0 where there is none."""
+    title_words: str = ""
+    """The words of the title that the h1 lacks; see :func:`words_of_title`."""
 
     @property
     def of_content(self) -> Mask:
@@ -169,7 +172,7 @@ class PageUnits(NamedTuple):
         arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
         of_page = self.comments, self.title, self.offer, self.headline
         sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), *of_page)
-        samples = json.dumps(self.samples).encode()
+        samples = json.dumps([*self.samples, self.title_words]).encode()
         return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
     @classmethod
@@ -182,7 +185,8 @@ class PageUnits(NamedTuple):
         numbers = np.frombuffer(raw, "<u4", 2 * blocks, numbers_at)
         marks = np.frombuffer(raw, "u1", 2 * blocks, marks_at)
         lengths = numbers[:blocks].astype(np.intp)
-        return cls(
+        *samples, title_words = json.loads(bytes(raw[marks_at + 2 * blocks :]))
+        made = cls(
             hashes[:shingles],
             lengths.cumsum() - lengths,
             lengths,
@@ -190,10 +194,11 @@ class PageUnits(NamedTuple):
             numbers[blocks:],
             marks[:blocks],
             marks[blocks:].view(np.bool_),
-            json.loads(bytes(raw[marks_at + 2 * blocks :])),
+            samples,
             size,
             *of_page,
         )
+        return made._replace(title_words=title_words)
 
 
 class UnreadUnits:
@@ -262,6 +267,16 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         _digest_of_comments(said_in_comments[in_comments], paths[in_comments]),
         headline=int((of_heading if of_heading.any() else of_content).argmax()),
     )
+
+
+def words_of_title(title: str, h1: str) -> str:
+    """The words of three letters or more that a title says beside the h1, among them what the site adds to each.
+
+    >>> words_of_title("Linen shirt - Red | Acme", "Linen shirt")
+    'acme red'
+    """
+    found, said = (set(_TITLE_WORD.findall(text.lower())) for text in (title, h1))
+    return " ".join(sorted(found - said))
 
 
 def _signs_of(blocks: Sequence[Block], numbers: Sequence[int]) -> Hashes:

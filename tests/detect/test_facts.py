@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 
 import pytest
@@ -247,3 +248,25 @@ async def test_the_rows_of_a_table_in_another_order_make_no_other_page() -> None
         for at in (0, 3)
     }
     assert await judged("polls.example", polls) == [False, True]
+
+
+TITLED = {
+    "a colour in the title": ("shirt?no={}", "Shirt, {} | Acme", "Colour: {}", ("red", "blue"), False),
+    "a greeting that the title has, too": ("shirt?no={}", "Shirt | Acme", "Good {}!", ("morning", "evening"), True),
+    "a view at another path": ("{}/shirt", "Shirt, {}", "{} version", ("print", "screen"), True),
+    "a number in the title": ("shirt?no={}", "({}) Shirt", "{} people look at this", ("41", "42"), True),
+}
+"""A URL, a title, a line, what each says of two pages, and whether the second page is dropped."""
+
+
+@pytest.mark.parametrize("name", TITLED)
+@on_asyncio
+async def test_one_other_line_that_the_title_names_makes_another_page(name: str) -> None:
+    """The h1 is that of the article, which comes in two colours; but a title may count messages as well."""
+    url, title, line, words, is_dropped = TITLED[name]
+    items = {}
+    for number, word in enumerate(words):
+        html = page("item", body=f"<p>{line.format(word)}</p>{prose('text', 120)}")
+        named = re.sub("<title>.*?</title>", f"<title>{title.format(word)}</title>", html)
+        items[url.format(number if "no=" in url else word)] = named
+    assert await judged("shop.example", items) == [False, is_dropped]
