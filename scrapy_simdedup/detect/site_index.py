@@ -9,6 +9,7 @@ from dataclasses import replace
 from operator import attrgetter
 
 import numpy as np
+from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck, Replacements
@@ -17,8 +18,10 @@ from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText
 from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import METHODS
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, resemblance_for_similarity
+from scrapy_simdedup.fingerprint.text_units import Mask
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Outcome, Record, Tail
 from scrapy_simdedup.store.packed_records import FEW, InternTable, PackedRecords
@@ -263,17 +266,18 @@ class SiteIndex:
         counts_copies = settings.max_copies > 1 or only is not None
         originals = self._originals
         rows = originals.candidates(fp, key, page.handler, all_copies=counts_copies)
-        rows, alike = self._copy_check.near_originals(page, rows)
+        rows, alike, is_known_view = self._near_originals(page, rows)
         if not len(rows):
             return None
         is_own, delivered = originals.handled_alike(rows, page.handler), originals.delivered(rows)
-        own, is_known_view = OwnText(), np.zeros(len(rows), np.bool_)
+        own = OwnText()
         if settings.novel_words is not None:
             own = self._novelty.own_text(page, rows, (alike >= identical) & is_own, clocks)
             if own.counts:
                 lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
                 alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
             if not (is_own & (alike >= drop)).any():
+                is_known_view = np.zeros(len(rows), np.bool_)
                 is_known_view[is_own] = self._novelty.is_known_view(page, rows[is_own], clocks)
                 alike = np.where(is_known_view, identical, alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
@@ -302,6 +306,18 @@ class SiteIndex:
             if not counts_copies and (copies or len(itemless) > spared):
                 break
         return best and replace(best, copies=len(copies) + max(0, len(itemless - copies) - spared))
+
+    def _near_originals(self, page: FetchedPage, candidates: Rows) -> tuple[Rows, NDArray[np.float64], Mask]:
+        """The originals that a page is near, its similarities to them, and of which it is but a part."""
+        rows, alike = self._copy_check.near_originals(page, candidates)
+        wholes = candidates[:0]
+        if page.settings.novel_words is not None and not (alike >= page.settings.drop_threshold).any():
+            wholes = self._novelty.wholes(page, candidates[self._originals.handled_alike(candidates, page.handler)])
+        if not len(wholes):
+            return rows, alike, np.zeros(len(rows), np.bool_)
+        others = ~np.isin(rows, wholes)
+        rows, alike = np.append(rows[others], wholes), np.append(alike[others], [page.settings.identical] * len(wholes))
+        return rows, alike, np.isin(rows, wholes)
 
     def may_give_items(self, handler: str) -> bool:
         """Whether a page of this site may give items, as far as pages of its handler gave any here or elsewhere."""

@@ -7,7 +7,11 @@
    was delivered under the page's title. That page is the thing's own: all names in its URL are in the page's URL, and
    among them are those that tell the page's URL from the other's. Where a job in one town has the text of a job in
    another, under a title that says the town alone, its URL has a number or a name that no other page of the town has.
-3. *Variants* are pages whose URLs differ in one place alone, such as the language (:class:`UrlVariants`). Where the
+3. *A part of a page*, as its print view is, says nothing beside what a page said that gave an item, in the same order
+   and under the same title and h1, so it is a copy, however little of that page it is. The URLs must be those of one
+   page: a record with a fact less than another may be a record of its own. It has next to no links, of which each page
+   of a list has others.
+4. *Variants* are pages whose URLs differ in one place alone, such as the language (:class:`UrlVariants`). Where the
    site tells contents apart by it, own text is looked for more strictly.
 """
 
@@ -23,9 +27,9 @@ from urllib.parse import unquote_plus
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.candidate_index import CandidateIndex
+from scrapy_simdedup.detect.candidate_index import DELIVERED, CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
-from scrapy_simdedup.detect.own_text import OtherPages, OwnTextSearch, SampledTexts
+from scrapy_simdedup.detect.own_text import OtherPages, OwnTextSearch, SampledTexts, lead_to_one_page
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -266,6 +270,23 @@ class SiteNovelty:
                 if of is not None
             )
         return found
+
+    def wholes(self, page: FetchedPage, rows: Rows) -> Rows:
+        """Those of some originals that a page is a part of. Of joined rows nobody knows the order of the texts."""
+        fp, units = page.fingerprint, page.fingerprint.page_units
+        if units is None or fp.unjudged or not (fp.h1 or fp.title):
+            return rows[:0]
+        if novelty.words_of_units(units)[units.pass_over].sum() > novelty.MIN_OWN_WORDS:  # they are links
+            return rows[:0]
+        rows = rows[np.isin(self._originals.delivered(rows), (0, DELIVERED["confirmed"]))]
+        known, found = self._originals.comparison_rows(rows), []
+        same = [known[name] == getattr(fp, name) for name in ("title", "h1", "data", "identity")]
+        for row in rows[np.logical_and.reduce(same)].tolist():
+            is_other = self._records.key(row) != page.key and lead_to_one_page(page.url, self._records[row].url)
+            of = self._text_units(row) if is_other else None
+            if of is not None and units.offer in {0, of.offer} and novelty.is_part(units, of):
+                found.append(row)
+        return np.array(found, np.intp)
 
     def count_lacking(self, page: FetchedPage, rows: Rows, clocks: Collection[int]) -> Rows:
         """How many rows of the unit table of a page each of several originals lacks; 0 where nothing is known."""

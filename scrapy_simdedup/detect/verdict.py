@@ -201,7 +201,7 @@ class Match:
     """Differing bits of the simhashes."""
     own: OwnText
     is_known_view: bool
-    """Whether the page is a copy only as the view of a thing that is known; see ``SiteNovelty.is_known_view``."""
+    """Whether the page is a copy only as the view of a thing that is known; see ``SiteNovelty``."""
     copies: int = 0
     """How many originals the page would be dropped for; this original may be none of them."""
 

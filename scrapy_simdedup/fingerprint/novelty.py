@@ -381,6 +381,14 @@ def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 
 
+def is_part(units: PageUnits, other: TextUnits) -> bool:
+    """Whether another page has all texts of a page, those of its content in their order."""
+    if other.joined_by or look_up(units, [other], ~units.pass_over).missing.any():
+        return False
+    theirs = iter(other.rows["digest"].tolist())
+    return all(digest in theirs for digest in table_rows(units, 0).rows["digest"].tolist())
+
+
 def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAME_SHARE) -> Mask:
     """Which of n pages have each of m blocks asked for, that share of its shingles; False where that is not known."""
     has = np.zeros((len(others), len(asked)), np.bool_)

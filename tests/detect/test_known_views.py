@@ -9,7 +9,7 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import words
-from scrapy_simdedup import NearDuplicateDetector
+from scrapy_simdedup import NearDuplicateDetector, Verdict
 
 ARTICLES = range(6)
 NONE_YET = f"<p>{' '.join(words('there are none yet', 70))}</p>"
@@ -122,3 +122,46 @@ async def test_a_product_is_known_under_its_other_category_whatever_stands_besid
         urls = [f"https://shop.example/item?category={of % 3}&id={of // 3}" for of in range(24)]
         verdicts = [await detector.add(product_page(at // 3, at), url=url) for at, url in enumerate(urls)]
     assert [verdict.is_duplicate for verdict in verdicts] == [False, True, True] * 8
+
+
+NOTES = f"<p>{' '.join(words('notes of the shop', 60))}</p>"
+SHOPPING, STEPS = ("2 eggs", "100 g rice", "1 leek"), " ".join(words("steps", 60))
+
+
+def recipe(*lines: str, h1: str = "Rice with leek", title: str = "Rice with leek", beside: str = NOTES) -> str:
+    items = "".join(f"<li>{line}</li>" for line in lines)
+    return f"<title>{title}</title><div><h1>{h1}</h1><ul>{items}</ul><p>{STEPS}</p></div><div>{beside}</div>"
+
+
+async def verdict_of(html: str, path: str) -> Verdict:
+    async with NearDuplicateDetector(secret="kitchen") as detector:
+        for number in ARTICLES:
+            await detector.add(article(number), url=f"https://kitchen.example/{number}")
+        await detector.add(recipe(*SHOPPING), url="https://kitchen.example/rice-with-leek")
+        return await detector.add(html, url=f"https://kitchen.example/{path}")
+
+
+@pytest.mark.parametrize("path", ["print/rice-with-leek", "rice-with-leek?print=1"])
+@on_asyncio
+async def test_a_print_view_is_known_however_much_stands_beside_the_text(path: str) -> None:
+    verdict = await verdict_of(recipe(*SHOPPING, beside=""), path)
+    assert (verdict.reason, verdict.is_duplicate) == ("known_view", True)
+
+
+LINKS = "".join(f"<li><a href=/{number}>{name_of(number)}</a></li>" for number in ARTICLES)
+PARTS = {
+    "at the URL of another page": (recipe(*SHOPPING, beside=""), "rice-with-leek-2"),
+    "with another amount": (recipe("3 eggs", *SHOPPING[1:], beside=""), "rice-with-leek?for=3"),
+    "with a line more": (recipe(*SHOPPING, "salt", beside=""), "rice-with-leek?print=1"),
+    "in another order": (recipe(*SHOPPING[::-1], beside=""), "rice-with-leek?sort=name"),
+    "under another title": (recipe(*SHOPPING, title="Rice for three", beside=""), "rice-with-leek?for=3"),
+    "under another headline": (recipe(*SHOPPING, h1="Rice for three", beside=""), "rice-with-leek?for=3"),
+    "with other links": (recipe(*SHOPPING, beside=f"<ul>{LINKS}</ul>"), "rice-with-leek?page=2"),
+}
+"""A page that lacks what stands beside the text of another, and where it is."""
+
+
+@pytest.mark.parametrize("name", PARTS)
+@on_asyncio
+async def test_what_may_be_another_page_is_no_part_of_one(name: str) -> None:
+    assert not (await verdict_of(*PARTS[name])).is_duplicate
