@@ -18,11 +18,12 @@ from typing import Any, cast
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simdedup.page.amounts import is_price
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
 from scrapy_simdedup.page.metadata import find_metadata
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import H1, HEADING, TAG_IDS, role_words
+from scrapy_simdedup.page.roles import COMMENT, H1, HEADING, TAG_IDS, role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings, Extractor
 
@@ -35,6 +36,10 @@ MAX_ROW_LENGTH = 2_000
 MAX_NOTE_ELEMENTS = 100
 """Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
+MAX_TO_PRICE = 10
+"""Blocks from a price to the text below it that is chosen."""
+MIN_COMMENT_LENGTH = 12
+"""Characters outside of links that a comment has; with less it may be a name or a number of votes."""
 _TABLE = TAG_IDS["table"]
 _CELLS = frozenset({TAG_IDS["td"], TAG_IDS["th"]})
 _DIV = TAG_IDS["div"]
@@ -147,6 +152,7 @@ def _blocks_of_model(root: HtmlElement, tree: BlockTree) -> list[bool]:
         _round_off_definitions(tree, chosen)
         _round_off_tables(tree, chosen)
         _choose(notes_of(root, tree, chosen), chosen, True)
+        _add_comments(tree, chosen)
         _add_headline(tree, chosen)
     return chosen
 
@@ -285,12 +291,35 @@ def _blocks_of(root: HtmlElement, last: Sequence[int], links: Sequence[Any]) -> 
     return [of_links[link] for link in links], targets
 
 
+def _add_comments(tree: BlockTree, chosen: list[bool]) -> None:
+    """Choose the texts of comments between chosen blocks, such as those on a question above its answers.
+
+    The references that the model learned from have none of them. With them go those at such places below, as on the
+    last answer; not the comments below an article, and no box that holds a chosen block.
+    """
+    around = [0]
+    for box in range(1, len(tree.box_parents)):
+        around.append(around[tree.box_parents[box]] or (box if tree.box_roles[box] & COMMENT else 0))
+    found: dict[int, list[int]] = defaultdict(list)
+    for number, box in enumerate(tree.boxes if any(around) else ()):
+        found[around[box]].append(number)
+    first, last = chosen.index(True), len(chosen) - 1 - chosen[::-1].index(True)
+    whole = {box: blocks for box, blocks in found.items() if box and not any(chosen[number] for number in blocks)}
+    paths = {tree.box_paths[box] for box, blocks in whole.items() if first < blocks[0] and blocks[-1] < last}
+    for box, blocks in whole.items():
+        if tree.box_paths[box] in paths:
+            _choose(
+                (n for n in blocks if len(tree.texts[n]) - tree.link_lengths[n] >= MIN_COMMENT_LENGTH), chosen, True
+            )
+
+
 def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
-    """Choose the headline above the chosen blocks, if it is not among them and is no boilerplate.
+    """Choose the headline above the chosen blocks with the prices below it, if it is not among them and no boilerplate.
 
     That is the last ``<h1>`` there, or else, as on the pages of a manual in chapters, the last heading that the title
     repeats. An ``<h1>`` that it repeats may also stand between the blocks. The references that the model learned from
-    are bodies of texts, most of them without their headline. An ``<h1>`` with line breaks is chosen with all its lines.
+    are bodies of texts, most of them without their headline, and without the prices between it and the text. An
+    ``<h1>`` with line breaks is chosen with all its lines.
     """
     if True not in chosen:
         return
@@ -300,6 +329,8 @@ def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
         above = [number for number in headlines if number < first] or _titled_headings(tree, chosen, first)
         if above and not is_boilerplate(tree, above[-1]):
             chosen[above[-1]] = True
+            between = range(max(above[-1], first - MAX_TO_PRICE), first)
+            _choose((n for n in between if is_price(tree.texts[n]) and not tree.link_lengths[n]), chosen, True)
     boxes = {tree.boxes[number] for number in headlines if chosen[number]}
     _choose((n for n in headlines if tree.boxes[n] in boxes and tree.box_tags[tree.boxes[n]] == _H1), chosen, True)
 

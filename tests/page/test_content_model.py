@@ -302,3 +302,43 @@ def test_a_term_comes_out_with_its_definition() -> None:
         assert f"lamp.{name}(oil: str, *, hours: int = 6) -> Lamp" in found
     assert found.count("Returns") == 3
     assert "Chapter 3" not in found
+
+
+def test_a_price_below_the_headline_comes_out_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However unlikely both are; the price of another thing is a link."""
+    html = f"<h1>Lantern</h1><p>48.00 EUR</p><p><a href=/p>Oil, 9 EUR</a></p><p>{sentences('light', 9)}</p>"
+    monkeypatch.setattr(content_model, "content_probabilities", lambda _: np.array([0.2, 0.2, 0.2, 0.95]))
+    assert page_content(html).markdown.startswith("# Lantern\n\n48.00 EUR\n\n")
+    assert "Oil" not in page_content(html).markdown
+
+
+def thread_with_comments(answers: int) -> str:
+    """A question and answers, with short comments below each."""
+    comments = "".join(
+        f"<li><span>{n}</span><div>{text} – <a href=/u/{n}>member{n}</a> <a href=#c{n}>Mar 3 at 10:2{n}</a></div></li>"
+        for n, text in enumerate(
+            ("Is the cap of the tank tight?", "It is, and <a href=/q/7>so is the other</a> of mine.")
+        )
+    )
+    posts = "".join(
+        f"<div class=post><div><div><p>{text}</p></div><div><a href=/s>Share</a></div></div>"
+        f"<div class='comments js-comments'><ul>{comments.replace('tank', f'tank {n}')}</ul></div></div>"
+        for n, text in enumerate(POSTS[: answers + 1])
+    )
+    return site(TITLE, f"<div class=meta>Asked today</div><h1>{TITLE}</h1><div>{posts}</div>")
+
+
+def test_comments_on_posts_come_out_with_them() -> None:
+    """Without the menus beside them; those on the last post, too."""
+    found = page_content(thread_with_comments(3)).markdown
+    assert [n for n in range(4) if f"Is the cap of the tank {n} tight?" not in found] == []
+    assert found.count("so is the other") == 4
+    assert "Share" not in found
+
+
+def test_comments_below_an_article_do_not_come_out() -> None:
+    html, text = dotdash()
+    comments = "".join(f"<li><b>Ann {n}</b><p>{sentences(f'comment {n}', 2)}</p></li>" for n in range(4))
+    found = page_content(html.replace("</article>", f"</article><div class=comments><ul>{comments}</ul></div>")).text
+    assert text[-1] in found
+    assert sentences("comment 1", 2) not in found
