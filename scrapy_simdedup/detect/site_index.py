@@ -17,6 +17,7 @@ from scrapy_simdedup.detect.names import ALL_SITES, site_of
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText
 from scrapy_simdedup.errors import FingerprintMismatch
+from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import METHODS
@@ -315,9 +316,9 @@ class SiteIndex:
             wholes = self._novelty.wholes(page, candidates[self._originals.handled_alike(candidates, page.handler)])
         if not len(wholes):
             return rows, alike, np.zeros(len(rows), np.bool_)
-        others = ~np.isin(rows, wholes)
+        others = ~are_among(rows, wholes)
         rows, alike = np.append(rows[others], wholes), np.append(alike[others], [page.settings.identical] * len(wholes))
-        return rows, alike, np.isin(rows, wholes)
+        return rows, alike, are_among(rows, wholes)
 
     def may_give_items(self, handler: str) -> bool:
         """Whether a page of this site may give items, as far as pages of its handler gave any here or elsewhere."""

@@ -32,6 +32,7 @@ from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.own_text import OtherPages, OwnTextSearch, SampledTexts, lead_to_one_page
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
+from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.text_units import Mask, TextUnits
@@ -278,7 +279,7 @@ class SiteNovelty:
             return rows[:0]
         if novelty.words_of_units(units)[units.pass_over].sum() > novelty.MIN_OWN_WORDS:  # they are links
             return rows[:0]
-        rows = rows[np.isin(self._originals.delivered(rows), (0, DELIVERED["confirmed"]))]
+        rows = rows[are_among(self._originals.delivered(rows), [0, DELIVERED["confirmed"]])]
         known, found = self._originals.comparison_rows(rows), []
         same = [known[name] == getattr(fp, name) for name in ("title", "h1", "data", "identity")]
         for row in rows[np.logical_and.reduce(same)].tolist():
