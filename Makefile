@@ -65,7 +65,7 @@ bench: $(BENCH)/ready
 
 # A few minutes; see benchmarks/train_content.py.
 model: $(MODEL)/ready
-	$(MODEL)/$(BIN)/python benchmarks/train_content.py $(WCXB)
+	PYTHONPATH=tests $(MODEL)/$(BIN)/python benchmarks/train_content.py $(WCXB)
 
 $(DEMO)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(DEMO)

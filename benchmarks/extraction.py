@@ -23,7 +23,7 @@ from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks
 from scrapy_simdedup.page.content_features import block_features
-from scrapy_simdedup.page.content_model import ContentModel, choose_blocks, load_model
+from scrapy_simdedup.page.content_model import ContentModel, load_model, take_blocks
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS, RoleWords
 
@@ -46,8 +46,7 @@ def by_model(models: Sequence[ContentModel], role_words: RoleWords) -> Extractor
         tree = build_block_tree(root, role_words, detailed=True)
         if not tree.texts:
             return ""
-        features = block_features(tree)
-        chosen = choose_blocks(models[fold % len(models)].probabilities(features), features.lengths)
+        chosen = take_blocks(tree, models[fold % len(models)].probabilities(block_features(tree)))
         return "\n".join(text for text, is_chosen in zip(tree.texts, chosen, strict=True) if is_chosen)
 
     return extract

@@ -32,7 +32,7 @@ cdef enum:
     LONGEST_KEY = 100
     MAX_MASKS = 40
     MAX_TAG_KINDS = 2
-    MAX_DEPTH = 6
+    MAX_DEPTH = 5
 
 cdef int64_t HEADING = _roles.HEADING
 cdef int64_t H1 = _roles.H1
@@ -176,8 +176,8 @@ cdef int cumulate(int64_t* made, const int64_t* values, int64_t count) except -1
 
 cdef enum:  # rows of numbers that the features are made of: first of blocks, then of boxes
     LENGTH, LINKS, WORD_COUNT, STOP_COUNT, IS_STOP_END, IS_HEADING, ANCHORS, IS_REPEATED, IMAGES, IS_PRICE, PROSES
-    IN_PARAGRAPH, IS_TITLE, SUMMED  # the rows above are summed up
-    COMMAS, UPPERS, LOWERS, REPEATS
+    IN_PARAGRAPH, IS_TITLE, COPIED, SUMMED  # the rows above are summed up
+    COMMAS, UPPERS, LOWERS, REPEATS, COPIES
     ELEMENTS, LEVEL, TEXT_ROLES, IN_BOX, TAG, CLASS_PATH, PATH, GROUP, TAG_GROUP, HERE, ROWS_OF_BLOCKS
 
 
@@ -223,6 +223,7 @@ cdef class Page:
         cdef list tags = tree.box_tags, class_paths = tree.box_class_paths, paths = tree.box_paths
         cdef list keys = []
         cdef dict counts = {}
+        cdef dict seen = {}
         cdef str text
         cdef object key, found
         for i in range(self.count):
@@ -240,6 +241,11 @@ cdef class Page:
             roles, length, links = self.rows[TEXT_ROLES, i], self.rows[LENGTH, i], self.rows[LINKS, i]
             self.rows[REPEATS, i] = counts[keys[i]]
             self.rows[IS_REPEATED, i] = self.rows[REPEATS, i] > 1
+            if self.rows[IS_REPEATED, i]:
+                found = seen.get(self.texts[i])
+                self.rows[COPIES, i] = 0 if found is None else found
+                seen[self.texts[i]] = self.rows[COPIES, i] + 1
+                self.rows[COPIED, i] = length if self.rows[COPIES, i] else 0
             self.rows[IS_HEADING, i] = roles & HEADING != 0
             self.rows[IN_PARAGRAPH, i] = length if roles & PARAGRAPH else 0
             self.rows[LEVEL, i] = HEADING_LEVEL[self.rows[TAG, i]]
@@ -377,6 +383,7 @@ cdef class Page:
             put(&at, n, over(self.rows[COMMAS, i], words))
             put(&at, n, over(self.rows[UPPERS, i], max(self.rows[UPPERS, i] + self.rows[LOWERS, i], 1)))
             put(&at, n, self.rows[REPEATS, i])
+            put(&at, n, self.rows[COPIES, i] if self.rows[LENGTH, i] >= PROSE else -1)
             for kind in range(MAX_TAG_KINDS):
                 put(&at, n, TAG_KINDS[kind][self.rows[TAG, i]])
             put(&at, n, over(i, n))
@@ -598,6 +605,7 @@ def block_features(tree):
         put(&at, kept, over(page.sums[IMAGES, end] - page.sums[IMAGES, first], size))
         put(&at, kept, over(elements, length))
         put(&at, kept, over(page.sums[IS_REPEATED, end] - page.sums[IS_REPEATED, first], size))
+        put(&at, kept, over(page.sums[COPIED, end] - page.sums[COPIED, first], length))
         put(&at, kept, page.sums[IS_PRICE, end] - page.sums[IS_PRICE, first])
         put(&at, kept, made[LONGEST, place])
         put(&at, kept, page.sums[IS_TITLE, end] > page.sums[IS_TITLE, first])
@@ -771,8 +779,7 @@ def sum_leaves(
     cdef const float* c
     cdef const float* d
     cdef const float* e
-    cdef const float* f
-    cdef float of_a, of_b, of_c, of_d, of_e, of_f
+    cdef float of_a, of_b, of_c, of_d, of_e
     cdef const int32_t* of_leaves
     for level in range(MAX_DEPTH):  # a level that the trees have not answers no
         asked[level] = &values[0, 0]
@@ -783,8 +790,8 @@ def sum_leaves(
                 raise IndexError("as many features as the trees ask for are needed")
             asked[level] = &values[columns[level, tree], 0]
             border[level] = borders[level, tree]
-        a, b, c, d, e, f = asked[0], asked[1], asked[2], asked[3], asked[4], asked[5]
-        of_a, of_b, of_c, of_d, of_e, of_f = border[0], border[1], border[2], border[3], border[4], border[5]
+        a, b, c, d, e = asked[0], asked[1], asked[2], asked[3], asked[4]
+        of_a, of_b, of_c, of_d, of_e = border[0], border[1], border[2], border[3], border[4]
         for i in range(n):  # all levels at once: the compiler asks several blocks at a time
             leaf[i] = (
                 (a[i] > of_a)
@@ -792,7 +799,6 @@ def sum_leaves(
                 | ((c[i] > of_c) << 2)
                 | ((d[i] > of_d) << 3)
                 | ((e[i] > of_e) << 4)
-                | ((f[i] > of_f) << 5)
             )
         of_leaves = &leaves[tree, 0]
         for i in range(n):

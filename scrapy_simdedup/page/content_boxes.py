@@ -174,6 +174,16 @@ def count_repeats(texts: Sequence[str], with_digits: Sequence[bool]) -> NDArray[
     return np.array([counts[key] for key in keys], np.int64)
 
 
+def count_copies(texts: Sequence[str]) -> NDArray[np.int64]:
+    """How often each text stands above it already, as where a page has a part for phones and another for desktops."""
+    seen = Counter[str]()
+    made = []
+    for text in texts:
+        made.append(seen[text])
+        seen[text] += 1
+    return np.array(made, np.int64)
+
+
 def likeness_to_title(title: str, texts: Sequence[str], length: NDArray[np.int64]) -> NDArray[np.float64]:
     """For each short block, the share of the title's words that it has."""
     covered = np.zeros(len(texts))

@@ -144,6 +144,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
     total, prose_total = int(start[-1]), max(1, int(all_prose[-1]))
     with_digits = kinds[:, content_boxes.DIGIT] > 0
     repeats = content_boxes.count_repeats(texts, with_digits.tolist())
+    copies = content_boxes.count_copies(texts)
     images, elements = np.array(tree.image_counts, np.int64), np.array(tree.last_elements, np.int64)
     anchors = np.array(tree.link_counts, np.int64)
     price = np.zeros(count, np.bool_)
@@ -164,6 +165,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "upper": kinds[:, content_boxes.UPPER]
         / np.maximum(kinds[:, content_boxes.UPPER] + kinds[:, content_boxes.LOWER], 1),
         "repeats": repeats,
+        "copies": np.where(length >= PROSE, copies, -1),
         **{kind: table[tags] for kind, table in _TAG_KINDS.items()},
         "index_place": index / count,
         "prose_before": all_prose[:-1] / prose_total,
@@ -227,6 +229,7 @@ def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one n
         "image_share": box_images / box_blocks,
         "elements": (elements[end - 1] - np.where(first > 0, elements[first - 1], 0)) / box_length,
         "repeats": inside(repeats > 1) / box_blocks,
+        "copies": inside(np.where(copies > 0, length, 0)) / box_length,
         "prices": box_prices,
         "longest": longest,
         "title": inside(of_title > 0.5) > 0,

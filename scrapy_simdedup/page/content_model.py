@@ -16,6 +16,7 @@ the additions.
 from __future__ import annotations
 
 import io
+from collections import Counter
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
@@ -23,7 +24,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, Features, block_features
+from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, Features, block_features
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -31,19 +32,20 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.block_tree import BlockTree
 
 MODEL_FILE = "content_model.npz"
-MODEL_DIGEST = "78a91ebe87c3a8b2c8256e629f9c886dacfc72e1c74799049ca0716b37128e99"
+MODEL_DIGEST = "4f5e8eb8e6d8b771a3527a9f9060ffe90ba34cc0393dcec2d75272af640d1420"
 """SHA-256 of the file; a file with another one is not loaded."""
 UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
-SHARE_OF_ROUND = 0.375
+SHARE_OF_ROUND = 0.41
 """What the log odds of each of both rounds count: less than a half, since each is too sure of what it says."""
 SHARE_OF_GROUP = 0.5
 """What the mean of a block's group, the blocks whose boxes have the same tags and classes, counts of its log odds."""
 MIN_CUT, MAX_CUT = 0.12, 0.6
 """The cut lies between these probabilities: what is likelier is always taken, what is less likely never."""
-MIN_BETWEEN = 0.5
-"""The probability from which a block without links is taken for the two beside it."""
-SHARPNESS, SHIFT = 0.55 / SHARE_OF_ROUND, -0.4
+MIN_BETWEEN, MIN_IN_TEXT, MIN_BEHIND = 0.5, 0.3, 0.4
+"""The probabilities from which what has no link is taken for what is beside it: one block between two, all blocks of a
+gap behind the first text, and each block behind the last one."""
+SHARPNESS, SHIFT = 0.6 / SHARE_OF_ROUND, -0.4
 """What the cut makes of the log odds of a block: times the one, and the other added."""
 CERTAIN, MIN_CERTAIN_SHARE, ARTICLE_SHIFT = 0.8, 0.6, -1.0
 """Where blocks with this probability hold this share of the words that are expected, they are an article, and this is
@@ -119,13 +121,37 @@ def content_probabilities(tree: BlockTree) -> NDArray[np.float64]:
 def main_content(tree: BlockTree) -> NDArray[np.bool_]:
     """For each block of a page, whether it is main content; nothing is on a page without text.
 
-    Between two blocks that :func:`choose_blocks` takes, one that is likelier than not and has no link is taken as well,
-    such as the price between a name and a text. The tree is made with ``detailed=True``.
+    The tree is made with ``detailed=True``.
     """
-    probabilities = content_probabilities(tree)
-    chosen = choose_blocks(probabilities, np.array([len(text) for text in tree.texts], np.int64))
-    is_likely = (probabilities >= MIN_BETWEEN) & (np.array(tree.link_lengths) == 0)
-    chosen[1:-1] |= chosen[:-2] & chosen[2:] & is_likely[1:-1]
+    return take_blocks(tree, content_probabilities(tree))
+
+
+def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[np.bool_]:
+    """The blocks that :func:`choose_blocks` takes, and what stands between or right behind them and has no link.
+
+    Such as the price between a name and a text. From the first text that is taken on, even what is less likely than not
+    is content more often than not, such as the times and servings of a recipe, and the sizes below the description of a
+    product. What the page repeats elsewhere, as it does the word above each advertisement, is none.
+    """
+    lengths, links = np.array([len(text) for text in tree.texts], np.int64), np.array(tree.link_lengths, np.int64)
+    chosen = choose_blocks(probabilities, lengths)
+    taken = np.flatnonzero(chosen)
+    likely = list[slice]()
+    gaps = np.flatnonzero(np.diff(taken) > 1)
+    if len(gaps):
+        firsts, ends = taken[gaps] + 1, taken[gaps + 1]
+        least = np.minimum.reduceat(probabilities, np.stack([firsts, ends], axis=1).ravel())[::2]
+        texts = np.flatnonzero(chosen & (lengths - links >= PROSE) & (2 * links < lengths))
+        is_in_text = firsts > (texts[0] if len(texts) else len(chosen))
+        is_likely = np.where(is_in_text, least >= MIN_IN_TEXT, (least >= MIN_BETWEEN) & (ends - firsts == 1))
+        likely.extend(map(slice, firsts[is_likely].tolist(), ends[is_likely].tolist()))
+    behind = int(taken[-1]) + 1 if len(taken) else len(chosen)
+    end = behind + int(np.append(probabilities[behind:] < MIN_BEHIND, True).argmax())
+    likely.extend(slice(number, number + 1) for number in range(behind, end))
+    counts = Counter(tree.texts) if likely else Counter()
+    for blocks in likely:
+        is_own = all(counts[text] == count for text, count in Counter(tree.texts[blocks]).items())
+        chosen[blocks] = is_own and not links[blocks].any()
     return chosen
 
 

@@ -5,11 +5,18 @@
 
 from __future__ import annotations
 
+import json
 import re
+from hashlib import sha256
 from pathlib import Path
 
 from scrapy_simdedup import page_content
+from scrapy_simdedup.page.block_tree import build_block_tree
+from scrapy_simdedup.page.content_features import PLACES, block_features
+from scrapy_simdedup.page.parse import parse
+from scrapy_simdedup.page.roles import BODY_PROPERTIES, DEFAULT_ROLE_WORDS, ROLE_WORDS, TAG_FLAGS
 
+GOLDEN = Path(__file__).resolve().parents[1] / "fingerprint" / "golden.json"
 GUIDE = Path(__file__).resolve().parents[2] / "docs" / "guides" / "content.md"
 URL = "https://site.example/a/page"
 
@@ -139,6 +146,29 @@ def kind_of_page(kind: str) -> str:
     """The HTML of a page of a kind, with the site around it."""
     title, head, main = KINDS[kind]
     return _FRAME.format(title=title, head=head, main=main)
+
+
+def reader_digest() -> str:
+    """What the reader says of these pages and of the golden ones, and the names it knows.
+
+    The content model is trained on both, and its file says with which.
+    """
+    digest = sha256(repr((ROLE_WORDS, sorted(TAG_FLAGS.items()), sorted(BODY_PROPERTIES))).encode())
+    golden = [case["html"] for case in json.loads(GOLDEN.read_text("utf-8")).values()]
+    for html in (*map(kind_of_page, KINDS), *golden):
+        root = parse(html, with_html_methods=False).root
+        tree = None if root is None else build_block_tree(root, DEFAULT_ROLE_WORDS, detailed=True)
+        if tree is None or not tree.texts:
+            continue
+        features = block_features(tree)
+        asked = (
+            *(f"block.{name}" for name in features.block_names),
+            *(f"page.{name}" for name in features.page_names),
+            *(f"{place}.{name}" for place in PLACES for name in features.box_names),
+        )
+        digest.update("\n".join((*asked, *tree.texts)).encode())
+        digest.update(features.matrix(asked).tobytes())
+    return digest.hexdigest()
 
 
 def shown_in_guide() -> dict[str, str]:

@@ -6,12 +6,14 @@ import random
 import re
 from collections.abc import Callable
 from importlib.resources import files
+from io import BytesIO
 
 import numpy as np
 import pytest
 from hypothesis import HealthCheck, given, settings
 
 from helpers.hostile import HOSTILE
+from helpers.page_kinds import reader_digest
 from helpers.soup import soup
 from scrapy_simdedup import page_content
 from scrapy_simdedup.page import block_tree, content_model
@@ -24,6 +26,7 @@ from scrapy_simdedup.page.content_model import (
     content_probabilities,
     load_model,
     main_content,
+    take_blocks,
 )
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import DEFAULT_ROLE_WORDS
@@ -231,6 +234,15 @@ def test_each_feature_that_is_asked_for_is_a_number_of_the_page() -> None:
     assert set(content_model.content_model().first.names) <= set(names)
 
 
+def test_the_second_copy_of_a_text_is_told_from_the_first() -> None:
+    """Pages have a part for phones and another for desktops: a long text that stands above already is not news."""
+    text = sentences("copied", 3)
+    features = block_features(tree_of(f"<div><p>{text}</p><p>Ann</p></div><div><p>{text}</p><p>Ben</p></div>"))
+    own, around = features.matrix(("block.copies", "up1.copies")).T
+    assert own.tolist() == [0, -1, 1, -1]
+    assert around.tolist() == pytest.approx([0, 0, len(text) / (len(text) + 3), len(text) / (len(text) + 3)])
+
+
 def test_a_short_post_goes_with_the_posts_beside_it() -> None:
     """Blocks whose boxes have the same tags and classes are likely together; what stands elsewhere is as it was."""
     features = block_features(tree_of(f"<p>{'x' * 500}</p><p>Same here</p><div>Reply</div>"))
@@ -260,12 +272,41 @@ def test_what_is_doubtful_beside_an_article_goes() -> None:
 def test_what_stands_between_two_blocks_of_the_content_and_is_likely_is_content(
     monkeypatch: pytest.MonkeyPatch, probability: float, is_taken: bool, is_link: bool
 ) -> None:
-    text = "<a href=/ann>Ann</a>" if is_link else "48 EUR"
-    tree = tree_of(f"<h1>Lantern</h1><p>{text}</p><p>{' '.join(['light'] * 400)}</p><p>{text}</p>")
-    monkeypatch.setattr(
-        content_model, "content_probabilities", lambda _: np.array([0.95, probability, 0.95, probability])
-    )
+    text = "<a href=/ann>{}</a>" if is_link else "{} EUR"
+    light = " ".join(["light"] * 400)
+    tree = tree_of(f"<h1>Lantern</h1><p>{text.format(48)}</p><p>{light}</p><p>{text.format(9)}</p>")
+    monkeypatch.setattr(content_model, "content_probabilities", lambda _: np.array([0.95, probability, 0.95, 0.35]))
     assert main_content(tree).tolist() == [True, is_taken and not is_link, True, False]
+
+
+def test_what_follows_on_the_content_is_content_up_to_what_is_not() -> None:
+    """But no links, and nothing that stands elsewhere on the page, too."""
+    facts = "<p>9 hours</p><p>22 mm</p><p><a href=/u>Us</a></p><p>1.2 kg</p><p>Oil</p><p>2 l</p>"
+    tree = tree_of(f"<p>22 mm</p><p>{sentences('light', 9)}</p>{facts}")
+    taken = take_blocks(tree, np.array([0.1, 0.95, 0.45, 0.45, 0.45, 0.45, 0.35, 0.45]))
+    assert [text for text, is_taken in zip(tree.texts[2:], taken[2:], strict=True) if is_taken] == ["9 hours", "1.2 kg"]
+    assert take_blocks(tree_of("<p>a</p>"), np.array([0.05])).tolist() == [False]
+
+
+def test_a_price_below_the_headline_comes_out_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    """However unlikely both are; the price of another thing is a link."""
+    html = f"<h1>Lantern</h1><p>48.00 EUR</p><p><a href=/p>Oil, 9 EUR</a></p><p>{sentences('light', 9)}</p>"
+    monkeypatch.setattr(content_model, "content_probabilities", lambda _: np.array([0.2, 0.2, 0.2, 0.95]))
+    assert page_content(html).markdown.startswith("# Lantern\n\n48.00 EUR\n\n")
+    assert "Oil" not in page_content(html).markdown
+
+
+@pytest.mark.parametrize("probability", [0.35, 0.25])
+def test_facts_between_texts_are_content(probability: float) -> None:
+    """The times of a recipe come out as those of a table do; not the line above an advertisement, and no links."""
+    text = f"<p>{sentences('soup', 3)}</p>"
+    facts = [f"<div>{fact}</div>" for fact in ("Prep time", "10 minutes", "Cook time", "10 minutes")]
+    advertisement, author = "<div>Advertisement</div>", "<div>By <a href=/ann>Ann</a></div>"
+    blocks = [advertisement, text, *facts, text, advertisement, text, author, text, "<div>Serves 4</div>"]
+    tree = tree_of("".join(blocks))
+    said = np.array([0.95 if block == text else probability for block in blocks])
+    taken = take_blocks(tree, said)
+    assert taken.tolist() == [block == text or (block in facts and probability > 0.3) for block in blocks]
 
 
 def test_what_is_unlikely_in_a_list_goes_with_it_if_there_is_much_of_it() -> None:
@@ -280,6 +321,12 @@ def test_a_file_of_another_version_is_not_loaded() -> None:
     assert load_model(raw, MODEL_DIGEST).first.names
     with pytest.raises(ValueError, match="is not the content model of this version"):
         load_model(raw + b" ", MODEL_DIGEST)
+
+
+def test_the_model_was_trained_with_this_reader() -> None:
+    """Where this fails, the reader says something else of pages by now: `make model` makes the file anew."""
+    with np.load(BytesIO(files("scrapy_simdedup.page").joinpath(MODEL_FILE).read_bytes())) as arrays:
+        assert str(arrays["reader"]) == reader_digest()
 
 
 def test_the_model_is_small() -> None:
@@ -302,14 +349,6 @@ def test_a_term_comes_out_with_its_definition() -> None:
         assert f"lamp.{name}(oil: str, *, hours: int = 6) -> Lamp" in found
     assert found.count("Returns") == 3
     assert "Chapter 3" not in found
-
-
-def test_a_price_below_the_headline_comes_out_with_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    """However unlikely both are; the price of another thing is a link."""
-    html = f"<h1>Lantern</h1><p>48.00 EUR</p><p><a href=/p>Oil, 9 EUR</a></p><p>{sentences('light', 9)}</p>"
-    monkeypatch.setattr(content_model, "content_probabilities", lambda _: np.array([0.2, 0.2, 0.2, 0.95]))
-    assert page_content(html).markdown.startswith("# Lantern\n\n48.00 EUR\n\n")
-    assert "Oil" not in page_content(html).markdown
 
 
 def thread_with_comments(answers: int) -> str:
