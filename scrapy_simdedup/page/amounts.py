@@ -26,11 +26,12 @@ _COUNT = re.compile(r"(?:[^:：\d]{1,31}[:：])?\s*\d{1,3}(?:[.,\s]?\d{3})*")
 """A whole number, with a label or without."""
 _CURRENCY = re.compile(
     r"[$%\u00a3\u00a5\u20a0-\u20cf\uffe1\uffe5\u5186\u5143\uc6d0]"
-    r"|(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|EUR|CHF|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
-    r"|(?:(?<=\d)|(?<=\d\s))(?:[Ee]uros?|[Dd]ollars?|[Pp]ounds?|Franken|francs|kron(?:or|er)|korun|złotych|dólares|pesos"
+    r"|(?=[A-Zzkl\u0440])(?<![^\W\d_])(?:[A-Z]{2}[DRFNKLY]|GBP|z\u0142|K\u010d|kr|Ft|lei|\u0440\u0443\u0431|\u0440)(?![^\W\d_])"
+    r"|\d\s?(?:[Ee]uros?|[Dd]ollars?|[Pp]ounds?|Franken|francs|kron(?:or|er)|korun|złotych|dólares|pesos"
     r"|reais|rupees|рубл(?:ь|я|ей))(?![^\W\d_])"
 )
-"""Signs and codes of currencies, the percent sign, and names of currencies behind a number."""
+"""Signs and codes of currencies, the percent sign, and names of currencies behind a digit, with it. Each alternative
+begins with a class of characters, so that it is not tried at others."""
 _UNITS = frozenset(
     """
     s sec secs second seconds m min mins minute minutes h hr hrs hour hours d day days w wk week weeks
