@@ -14,6 +14,7 @@ import struct
 import zlib
 from array import array
 from collections.abc import Collection, Iterable, Iterator
+from functools import lru_cache
 from typing import TypeAlias
 
 import numpy as np
@@ -40,10 +41,17 @@ _WINDOW = -13
 _LEVEL, _MEMORY_LEVEL = 3, 4
 """More takes half as long again to save 3 %."""
 _LENDS = 0xFFFF_FFFF
+LATEST_ROWS = 1_024
+"""Rows that are kept after they were unpacked: each page that is near others is compared with much the same sample."""
 FEW = 8
 """Slots that are looked through one by one; with more there is a table."""
 Shared: TypeAlias = "tuple[str, str, State, str, str]"
 """A record's run, worker, state, kind and handler, which few records have all by themselves."""
+
+
+@lru_cache(LATEST_ROWS)
+def _latest_row(packed: bytes) -> bytes:
+    return unpack_row(packed, _MARKS)
 
 
 class PackedRecords:
@@ -242,7 +250,7 @@ class PackedRecords:
             (row,) = size_of(buffer, end - 2)  # the last of the sizes, without the others
             if row:
                 end -= foot
-                rows.append(unpack_row(bytes(buffer[end - row : end]), _MARKS))
+                rows.append(_latest_row(bytes(buffer[end - row : end])))
             else:
                 rows.append(self.fingerprint(slot)[-_ROW:])
         return b"".join(rows)
