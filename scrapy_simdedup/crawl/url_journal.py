@@ -79,8 +79,8 @@ class UrlJournal:
     async def record_seen(self, note: events.SeenUrl) -> None:
         """Note what a URL led to; if it was skipped before, it no longer is."""
         before = await self._note_of(note.url) if note.checked else None
-        if isinstance(before, events.SeenUrl) and (before.erred or before.content != note.content):
-            note = replace(note, erred=True)
+        if isinstance(before, events.SeenUrl):
+            note = replace(note, erred=before.erred or (before.content != note.content and not note.renamed))
         site = site_of(note.url)
         await self._store.put_note(events.journal_name(self.run, site), events.event_key(note.url), bytes(note))
         await self._read(site)
@@ -184,7 +184,8 @@ class UrlJournal:
         if isinstance(note, events.SeenUrl):
             if note.same_as is not None:
                 self._learner.hint(note.url, note.same_as)
-            return self._learner.observe(note.url, note.content, checked=note.checked, erred=note.erred)
+            known = {"checked": note.checked, "erred": note.erred, "renamed": note.renamed}
+            return self._learner.observe(note.url, note.content, **known)
         stays = note.worker == self.worker or (self._skips and self._would_skip(note.url))
         return [] if stays else [note.url]
 
@@ -307,9 +308,10 @@ class UrlObservations:
         content = await self._journal.content_id_of(url) if self._journal is not None else None
         return None if content is None else bytes.fromhex(content)
 
-    def checked(self, request: Request, content: bytes) -> None:
+    def checked(self, request: Request, content: bytes, *, renamed: bool) -> None:
         """Learn from a page that was fetched once more, and has a known content."""
-        self._tasks.start(self._note(events.SeenUrl(request.url, content.hex(), None, checked=True)))
+        note = events.SeenUrl(request.url, content.hex(), None, checked=True, renamed=renamed)
+        self._tasks.start(self._note(note))
 
     def settled(self, page: PageRef, delivered: bool) -> None:
         """Note what was observed of a page that was confirmed; forget it if the page was released."""

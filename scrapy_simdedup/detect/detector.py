@@ -255,6 +255,10 @@ class NearDuplicateDetector:
         """The key of a delivered page with a page's content, the first expected one that it may be, and a verdict."""
         return await self._transactions.known_content(page, *expected)
 
+    async def is_unchanged(self, page: FetchedPage) -> bool:
+        """Whether a page says what its URL gave before, be it more like another page by now; False if nobody knows."""
+        return await self._transactions.is_unchanged(page)
+
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
         """Tell that a page was delivered: from now on it can displace others. False if the store failed.
 

@@ -134,6 +134,8 @@ class SeenUrl(Event):
     """Whether the URL was fetched once more to see that."""
     erred: bool = False
     """Whether it had led to another content before that."""
+    renamed: bool = False
+    """Whether the page says what it said then, and just the name of its content is another: that is no error."""
 
 
 @dataclass(frozen=True, slots=True)

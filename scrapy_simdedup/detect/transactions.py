@@ -132,6 +132,15 @@ class Transactions:
             key = next((one for one in wanted if one == key or is_copy_of(page, one, index, clocks)), key)
         return (key if key is not None and index.delivered_version(key) is not None else None), verdict
 
+    async def is_unchanged(self, page: FetchedPage) -> bool:
+        """Whether a page says what its URL gave before; False if the store fails."""
+        try:
+            index = await self.logs.index(page.site)
+            return is_copy_of(page, page.key, index, await self._clocks_of(page.site))
+        except STORE_FAILURES as exc:
+            self._report_failure(exc)
+            return False
+
     async def settle(self, site: str, id_: int, outcome: Outcome) -> bool:
         """Settle a page's record; False if the store failed, and it is tried again later.
 

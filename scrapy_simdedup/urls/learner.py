@@ -107,7 +107,9 @@ class UrlLearner:
         page = self._split(site, found_on) if found_on is not None else None
         return is_early_test(site, self._below_prefix(site, url, parts), page, url)
 
-    def observe(self, url: str, content_id: str | None, *, checked: bool = False, erred: bool = False) -> list[str]:
+    def observe(
+        self, url: str, content_id: str | None, *, checked: bool = False, erred: bool = False, renamed: bool = False
+    ) -> list[str]:
         """Learn from a fetched page.
 
         Args:
@@ -116,6 +118,8 @@ class UrlLearner:
                 the page (an error, a truncated page).
             checked: Whether the page showed this content twice, so that nothing is to be asked about it.
             erred: Whether it showed another one before, so that other pages of the site may have erred as well.
+            renamed: Whether it says what it said before, though its content has another name by now, as it is nearer to
+                another page. Then it did not err.
 
         Returns:
             Readmitted URLs, which were skipped and have to be fetched after all; ask :meth:`decide` about them again.
@@ -132,7 +136,7 @@ class UrlLearner:
         content = self._hash("content", str(content_id)) >> 64 - CONTENT_BITS if content_id is not None else None
         if site.questions is not None and url in site.questions.open:
             site.fetched += 1
-            self._take_answer(site, site.questions, url, content)
+            self._take_answer(site, site.questions, url, content, renamed=renamed)
         elif content is not None:
             site.fetched += 1
             site.observe_host(parts.host)
@@ -365,13 +369,13 @@ class UrlLearner:
         """The URL of a fetched page of a content: the nearest to a URL, if unrelated pages share it."""
         return site.shared.nearest(content, url) or site.pages[site.contents.first_page(content)]
 
-    def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None) -> None:
+    def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None, *, renamed: bool) -> None:
         inquiry, contents = questions.open[url], site.contents
         is_held = any(held.url == url for held in inquiry.held)  # so that nothing was learned from it
         was_known = contents.is_known(inquiry.first) and (is_held or not contents.seen_once(inquiry.first))
         # An error that many pages show is found at unrelated ones.
         is_known = content is not None and contents.is_known(content) and content not in site.shared
-        found = questions.answer(url, content, is_known=is_known, was_known=was_known)
+        found = questions.answer(url, content, is_known=is_known, was_known=was_known, renamed=renamed)
         if found is None:
             return
         if found.wrong is not None:
@@ -379,7 +383,8 @@ class UrlLearner:
             if seen is not None:
                 correct(seen, found.wrong)
                 site.readmit_by_content(found.wrong)
-            site.shared.was_error(found.wrong, url)
+            if not renamed:
+                site.shared.was_error(found.wrong, url)
             if questions.is_common_error(found.wrong):
                 contents.errors.add(found.wrong)
             rule_book = RuleBook(site, self._thresholds)

@@ -106,6 +106,8 @@ class Questions:
     """Contents that were errors → how often they were seen."""
     _exceptions: list[list[Evidence]] = field(default_factory=list)
     """What is known of the hypotheses that seemed right otherwise, and were wrong for a page, there and above."""
+    _renamed: int = 0
+    """Pages that had shown no error, and whose content got another name since."""
     asked: int = 0
     were_told: bool = False
     """Whether another process found an error."""
@@ -145,7 +147,7 @@ class Questions:
 
     def is_futile(self, lasting: int) -> bool:
         """Whether second looks tell nothing: pages were proven ``lasting`` times to be unlike what they repeat."""
-        return lasting >= _LASTING and lasting > self._errors.total()
+        return lasting >= _LASTING and lasting > self._errors.total() + self._renamed
 
     def ask(
         self,
@@ -185,12 +187,14 @@ class Questions:
                 found.append(question)
         return found
 
-    def answer(self, url: str, content: int | None, *, is_known: bool, was_known: bool) -> Finding | None:
+    def answer(
+        self, url: str, content: int | None, *, is_known: bool, was_known: bool, renamed: bool = False
+    ) -> Finding | None:
         """What a URL really shows that shows this content when fetched again; None if it has to be fetched once more.
 
         It is enough to see once what the page should show, or what takes the place of a known error, unless that is one
         itself. Where another page has a content, ``is_known`` of this one and ``was_known`` of the first, it hardly is
-        an error.
+        an error. Nor is it one where the page is ``renamed``: it says what it said.
         """
         inquiry = self.open[url]
         first, found = inquiry.first, None
@@ -208,7 +212,10 @@ class Questions:
             return None
         del self.open[url]
         wrong = first if found != first else None
-        self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
+        if renamed:
+            self._renamed += wrong is not None
+        else:
+            self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
         self.sure.add(found)
         self.wrong.pop(found, None)
         for pair in inquiry.about:
@@ -217,7 +224,7 @@ class Questions:
                 del self._asking_about[pair]
         if wrong is not None and not was_known:
             self.wrong[wrong] = found
-        elif wrong is not None:
+        elif wrong is not None and not renamed:
             self._errors[wrong] += 1  # another page shows it as well
         return Finding(url, found, wrong, inquiry.held, inquiry.failures)
 

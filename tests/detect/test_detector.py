@@ -140,10 +140,13 @@ async def test_a_page_that_says_what_it_said_is_still_what_it_was(store: Fingerp
         later = (await detector.fetched("", url=B)).key
         assert (await detector.known_content(page))[0] == later
         assert (await detector.known_content(page, None, page.key))[0] == page.key
+        assert await detector.is_unchanged(page)
+        assert not await detector.is_unchanged(await detector.fetched(html(""), url=C))
         other = await detector.judge(page_of_c := html("").replace("word", "other"), url=C)
         await detector.confirm(other.page)
         changed = await detector.fetched(page_of_c, url=A)
         assert (await detector.known_content(changed, None, page.key))[0] not in {page.key, later, None}
+        assert not await detector.is_unchanged(changed)
 
 
 @on_asyncio

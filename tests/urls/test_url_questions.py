@@ -448,12 +448,12 @@ def test_the_sample_looks_first_at_what_the_least_proven_rule_skipped() -> None:
 # ------------------------------------------------------------------ pages that were fetched once, where answers err
 
 
-def err(learner: UrlLearner) -> None:
-    """Have the learner find out that a page had shown an error of its own."""
+def err(learner: UrlLearner, *, renamed: bool = False) -> None:
+    """Have the learner find out that a page had shown an error of its own, or that its content has another name."""
     learner.observe(BARE, "item 100")
     learner.observe(VIEW, "half of page 100")
     assert asked(learner) == [VIEW]
-    learner.observe(VIEW, "item 100")
+    learner.observe(VIEW, "item 100", renamed=renamed)
 
 
 def test_where_a_page_erred_each_that_was_fetched_once_is_seen_under_another_url_before_the_end() -> None:
@@ -461,6 +461,15 @@ def test_where_a_page_erred_each_that_was_fetched_once_is_seen_under_another_url
     urls = skipped(learner, 30)
     err(learner)
     assert set(learner.sample()) == urls
+
+
+def test_a_page_that_says_what_it_said_and_is_nearer_to_another_by_now_had_not_erred() -> None:
+    """The second look is what the rule said, so that the rule stands, and no other page is doubtful."""
+    learner = taught(checks=0.001)
+    skipped(learner, 30)
+    err(learner, renamed=True)
+    assert in_force(learner)
+    assert len(learner.sample()) < 3
 
 
 def test_a_page_whose_first_look_is_never_confirmed_may_have_erred_as_well_as_been_edited() -> None:
