@@ -32,7 +32,7 @@ from scrapy_simdedup.crawl.requests import (
     is_page,
     read_response,
 )
-from scrapy_simdedup.crawl.second_fetch import ASKED, DOUBTFUL, META_SECOND, SecondFetches
+from scrapy_simdedup.crawl.second_fetch import ASKED, DOUBTFUL, META_ASKED_FOR, META_SECOND, SecondFetches
 from scrapy_simdedup.crawl.url_journal import UrlObservations
 from scrapy_simdedup.detect.names import site_of
 from scrapy_simdedup.detect.verdict import FetchedPage, Reason, Verdict
@@ -171,6 +171,7 @@ class ResponseHandler:
         about: dict[str, Any] = {"handler": handler, "canonical": canonical, "known_since": known_since}
         is_plain = is_ordinary(request) and not any(brought_along(request))
         about["is_filtered"] = self._filters_requests and is_plain
+        about["asked_for"] = request.meta.get(META_ASKED_FOR, (site, None))[1]
         fetch = self._fetch(request, response, text, key, site=site, is_doubted=second == DOUBTFUL, **about)
         verdict = await self._judge.judge_page(fetch, site=site, size=len(response.body), request=request)
         request.meta[META_VERDICT] = verdict.as_dict()

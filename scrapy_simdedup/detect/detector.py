@@ -183,6 +183,7 @@ class NearDuplicateDetector:
         identity: str | None = None,
         handler: str = "",
         is_doubted: bool = False,
+        asked_for: bytes | None = None,
         is_filtered: bool = False,
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
@@ -198,6 +199,7 @@ class NearDuplicateDetector:
             identity: see :meth:`judge`.
             handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
             is_doubted: whether its verdict was a doubtful one, after which it is judged as if that had not been.
+            asked_for: the key of the original for which it was dropped, if it is fetched again to see what it says.
             is_filtered: whether its request is one that is made once per run, as those without ``dont_filter`` are.
         """
         key, url, site = self._address(url, key, site, html)
@@ -208,7 +210,7 @@ class NearDuplicateDetector:
             read = partial(self._fingerprinter.fingerprint, html, url, settings, body=fp.body, identity=identity)
         handler, context = "" if settings.callbacks == "any" else handler, self.context
         about = context.run, context.worker, context.now(), settings, canonical, known_since
-        return FetchedPage(site, key, url, fp, *about, handler, is_doubted, is_filtered, read)
+        return FetchedPage(site, key, url, fp, *about, handler, is_doubted, asked_for, is_filtered, read)
 
     async def fingerprint(self, html: str, *, url: str, key: bytes | None = None) -> PageFingerprint:
         """The page's fingerprint; a body that the site is known to have is not parsed again."""

@@ -240,6 +240,11 @@ class Transactions:
     async def _detect_stub(self, page: FetchedPage, decision: Decision, ref: PageRef | None) -> None:
         """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
         original, other_text = decision.original, bool(decision.verdict.other_text)
+        is_copy = decision.verdict.kind == "identical"  # near pages are dropped where the settings say so
+        said_before = decision.evidence is not None and not decision.evidence.edited
+        if page.asked_for is not None and said_before:  # whatever it is most like by now
+            asked = (await self.logs.index(page.site)).delivered_version(page.asked_for)
+            original, other_text, is_copy = (original, other_text, is_copy) if asked is None else (asked, True, True)
         await self._stubs.restore(page.site)
         content = _content_of(page, original)
         if original is None and ref is not None and decision.record is not None:
@@ -255,11 +260,9 @@ class Transactions:
             others = PageFingerprint.from_bytes(original.fingerprint).units
             if others is not None:
                 rows = OtherRows() if others.sequence == kept.sequence else other_rows(units, others, MAX_ROWS)
-        is_copy = decision.verdict.kind == "identical"  # near pages are dropped where the settings say so
-        said_before = is_copy and decision.evidence is not None and not decision.evidence.edited
         text = 0 if kept is None else kept.sequence + kept.title
         is_stub = detector.observe(
-            page.url, content, other_text=other_text, text=text, other_rows=rows, said_before=said_before
+            page.url, content, other_text=other_text, text=text, other_rows=rows, said_before=is_copy and said_before
         )
         wall = detector.wall()
         if original is not None and (is_stub or wall) and original.delivered:

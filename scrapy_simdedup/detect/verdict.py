@@ -170,6 +170,8 @@ class FetchedPage:
     """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
     is_doubted: bool = False
     """Whether it was dropped before in doubt; see :attr:`Verdict.is_doubtful`."""
+    asked_for: bytes | None = None
+    """The key of an original for which it was dropped, if it is fetched again to see whether it says the same."""
     is_filtered: bool = False
     """Whether the request is one that is made once per run, so that nobody wants what was delivered of it again."""
     read: Callable[[], Awaitable[PageFingerprint]] | None = field(default=None, repr=False, compare=False)

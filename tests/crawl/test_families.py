@@ -240,6 +240,18 @@ async def test_what_was_dropped_for_another_record_is_kept_once_some_are_known_t
         assert sorted(done.urls) == sorted(site.urls(*records))
 
 
+@on_asyncio
+async def test_records_that_are_more_like_a_later_page_by_now_say_the_same_as_before_all_the_same() -> None:
+    """Those that are asked for again are compared with what was kept since then, such as a page with their lines."""
+    with Site() as site:
+        others, records = serve_others(site, 8), [f"/show?id={number}" for number in range(10)]
+        serve(site, records, lambda number: member(f"<p>{city(number)}</p>{prose('event', 300)}"))
+        lines = "".join(f"<p>{city(number)}</p>" for number in range(1, 5))
+        site["/tour"] = member(lines + prose("event", 300))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *records, "/tour"))
+        assert sorted(done.urls) == sorted(site.urls(*others, *records, "/tour"))
+
+
 @pytest.mark.parametrize("cache", [False, True])
 @on_asyncio
 async def test_an_article_in_twenty_sessions_with_another_quote_each_time_is_kept_once(
