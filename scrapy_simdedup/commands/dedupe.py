@@ -9,7 +9,6 @@ from argparse import ArgumentParser
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
 from contextlib import AsyncExitStack, ExitStack
-from dataclasses import replace
 from itertools import chain
 from pathlib import Path
 from typing import IO
@@ -180,7 +179,7 @@ class StoreDeduper:
         fp = fp or things.entry_fingerprint(entry, settings, detector.settings, detector.secret)
         page = detector.page_of(fp, url=entry.url, key=key, site=site)
         verdict = await detector.judge_page(
-            replace(page, canonical=things.canonical_of(entry, settings)), keep_pending=True
+            page._replace(canonical=things.canonical_of(entry, settings)), keep_pending=True
         )
         await detector.confirm(verdict.page)
         return self._addresses.as_repeat(verdict, site, detector.settings)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection
-from dataclasses import dataclass, replace
+from dataclasses import replace
+from typing import NamedTuple
 from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.clocks import OFFER_PLACE, ClockEvidence
@@ -25,8 +26,7 @@ from scrapy_simdedup.store.base import IMPORTED, Record, State
 from scrapy_simdedup.urls.parts import query_parameters
 
 
-@dataclass(frozen=True, slots=True)
-class Decision:
+class Decision(NamedTuple):
     """A verdict, and what the store is to remember of it."""
 
     verdict: Verdict
@@ -66,15 +66,15 @@ def decide(
     settings, fp = page.settings, page.fingerprint
     if clocks and fp.page_units is not None and fp.units is not None and fp.units.joined_by:
         fp = replace(fp, units=keep_units(fp.page_units, clocks))
-        page = replace(page, fingerprint=fp)
+        page = page._replace(fingerprint=fp)
     match = index.best_match(page, clocks)
     revisit, evidence = _compare_with_past(page, index, clocks)
     decision = _choose(page, match, revisit, index, clocks)
     if keep_pending and decision.verdict.pending is not None:
         decision = _keep(page, revisit, decision.verdict._replace(pending=None, reason="in_work"))
     if revisit is not None and revisit.content_left(settings.near):
-        decision = replace(decision, left=revisit.record)
-    return decision if evidence is None else replace(decision, evidence=evidence)
+        decision = decision._replace(left=revisit.record)
+    return decision if evidence is None else decision._replace(evidence=evidence)
 
 
 def _compare_with_past(
@@ -86,7 +86,7 @@ def _compare_with_past(
         revisit = compare_with_version(page, before, index, clocks)
         if revisit.kind == "changed" and page.is_filtered and before.run == page.run:
             # What changes between two fetches of one run mostly changes with every fetch: is it a copy of itself?
-            same = is_copy_of(replace(page, key=b""), before.original or before.key, index, clocks)
+            same = is_copy_of(page._replace(key=b""), before.original or before.key, index, clocks)
             revisit = replace(revisit, kind="unchanged", change=None, unit_changes=None) if same else revisit
         return revisit, revisit.evidence
     if page.known_since is not None:
@@ -102,7 +102,7 @@ def is_copy_of(page: FetchedPage, original: bytes, index: SiteIndex, clocks: Col
     if original == page.key:
         before, _ = _compare_with_past(page, index, clocks)
         return before is not None and before.kind == "unchanged"
-    alone = replace(page, settings=replace(page.settings, near=page.settings.drop_threshold))
+    alone = page._replace(settings=replace(page.settings, near=page.settings.drop_threshold))
     match = index.best_match(alone, clocks, only=original)
     return match is not None and match.record.delivered and handled_alike(page, match.record)
 
@@ -135,7 +135,7 @@ def _choose(
         return _keep(page, revisit, Verdict("new"))
     verdict = _verdict_about(match, settings)
     decision = _keep(page, revisit, verdict if reason is None else verdict._replace(reason=reason), cluster)
-    return decision if copied is None else replace(decision, original=copied.record)
+    return decision if copied is None else decision._replace(original=copied.record)
 
 
 def _is_edit(
@@ -205,7 +205,7 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
         rival = index.replacements.pending(cluster, page.key)
         if rival is None:
             verdict = verdict._replace(reason="better", supersedes=original.url)
-            return replace(_keep(page, revisit, verdict, cluster), original=original)
+            return _keep(page, revisit, verdict, cluster)._replace(original=original)
         original = rival
     pending = PageRef(page.site, original.id, original.key, original.url)
     return Decision(verdict._replace(pending=pending), None, original)
@@ -221,14 +221,14 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
     if past is not None and (past.record.kind == "stub" or past.record.state == "duplicate"):
         decision = _decide_revisit(page, past, "unchanged", index, cluster=None, reason=None)
         if decision.verdict.is_duplicate:
-            return replace(decision, original=stub)
+            return decision._replace(original=stub)
     if not text_differs(page.fingerprint, PageFingerprint.from_bytes(stub.fingerprint)):
         return Decision(verdict, None, stub)
     member = next((one for one in index.family_members(page.url, page.fingerprint) if _is_same(page, one)), None)
     if member is not None and not page.settings.prefer and page.settings.max_copies == 1:
         distance = (page.fingerprint.simhash ^ PageFingerprint.from_bytes(member.fingerprint).simhash).bit_count()
         return _decide_copy(page, Match(member, 1.0, distance, OwnText(0), is_known_view=False), revisit, index)
-    return replace(_keep(page, revisit, verdict), original=stub)
+    return _keep(page, revisit, verdict)._replace(original=stub)
 
 
 def _is_same(page: FetchedPage, member: Record) -> bool:

@@ -8,7 +8,6 @@ from __future__ import annotations
 import logging
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import replace
 from itertools import compress
 from typing import Any
 
@@ -117,7 +116,7 @@ class Transactions:
 
         A page can be like several. The key is the first expected one of which the page is a copy as well.
         """
-        page = replace(page, is_filtered=True)  # what changed since it was fetched in this run is no news
+        page = page._replace(is_filtered=True)  # what changed since it was fetched in this run is no news
         try:
             clocks = await self._clocks_of(page.site)
             index = await self.logs.index(page.site)
@@ -216,7 +215,7 @@ class Transactions:
             decision = decide(page, index, clocks=clocks, keep_pending=keep_pending)
             is_repeat = decision.verdict.kind in {"identical", "stub"}
             if page.read is not None and is_repeat and decision.verdict.own_words is None:
-                page = replace(page, fingerprint=await page.read(), read=None)
+                page = page._replace(fingerprint=await page.read(), read=None)
                 continue
             if decision.record is None:
                 awaited = decision.original if decision.verdict.pending else None

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
@@ -146,8 +146,7 @@ class Verdict(NamedTuple):
         return table_html(caption, (), [(name, value) for name, value in rows if value is not None])
 
 
-@dataclass(frozen=True, slots=True)
-class FetchedPage:
+class FetchedPage(NamedTuple):
     """A page that was fetched, with all that is known of it before it is compared."""
 
     site: str
@@ -174,7 +173,7 @@ class FetchedPage:
     """The key of an original for which it was dropped, if it is fetched again to see whether it says the same."""
     is_filtered: bool = False
     """Whether the request is one that is made once per run, so that nobody wants what was delivered of it again."""
-    read: Callable[[], Awaitable[PageFingerprint]] | None = field(default=None, repr=False, compare=False)
+    read: Callable[[], Awaitable[PageFingerprint]] | None = None
     """Reads the page, where its fingerprint is that of an earlier version with the same bytes: only then its text units
     are at hand."""
 

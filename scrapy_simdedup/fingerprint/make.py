@@ -89,7 +89,7 @@ def _read(html: str, settings: DedupSettings, identity: str | None) -> Page:
         layout=settings.track_layout,
         identity=settings.identity if identity is None else (),
     )
-    return page if identity is None else replace(page, identity=identity)
+    return page if identity is None else page._replace(identity=identity)
 
 
 def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret: bytes = b"") -> PageFingerprint:

@@ -7,7 +7,6 @@ import struct
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, NamedTuple, get_args
 
 import numpy as np
@@ -86,8 +85,7 @@ _TIME = re.compile(
 _NUMBER = re.compile(r"\d+(?:[.,' ]\d+)*")
 
 
-@dataclass(frozen=True, slots=True)
-class ComparableText:
+class ComparableText(NamedTuple):
     """The text of a page as methods compare it."""
 
     blocks: tuple[Block, ...]

@@ -27,7 +27,6 @@ import json
 import re
 import struct
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
@@ -333,8 +332,7 @@ def place_behind(first: int, number: int) -> int:
     return first ^ (spread ^ (number + 1) * spread) & 0xFFFF_FFFF
 
 
-@dataclass(frozen=True, slots=True)
-class TextUnits:
+class TextUnits(NamedTuple):
     """What a record keeps of the text units of a page."""
 
     sampling: int

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, TypeAlias, cast
+from typing import Any, NamedTuple, TypeAlias, cast
 from zlib import crc32
 
 from lxml import etree
@@ -26,8 +25,7 @@ _title_of_head = etree.XPath("string(head/title)", smart_strings=False)
 _title_of_body = etree.XPath("string(body/title)", smart_strings=False)
 
 
-@dataclass(frozen=True, slots=True)
-class BlockTree:
+class BlockTree(NamedTuple):
     """The blocks of a page in document order, and two trees around them.
 
     Each tree is a list of parents, which come before their children. *Nodes* are the elements that have a role; *boxes*

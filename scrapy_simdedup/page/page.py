@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -67,8 +66,7 @@ class Block(NamedTuple):
     """Whether the block is boilerplate for the name of its box alone, which stands among paragraphs of the content."""
 
 
-@dataclass(frozen=True, slots=True)
-class Page:
+class Page(NamedTuple):
     """The text of a page, or the reason why it is not judged."""
 
     blocks: tuple[Block, ...]
