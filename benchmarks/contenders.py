@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
@@ -69,7 +69,7 @@ def _without_roles(html: str) -> PageFingerprint:
     """All text of the page counts as its own."""
     page = read_page(html)
     blocks = tuple(block._replace(block_class=BlockClass.CONTENT, boilerplate_roles=0) for block in page.blocks)
-    return fingerprint_parsed(replace(page, blocks=blocks), body_digest(html), _SETTINGS)
+    return fingerprint_parsed(page._replace(blocks=blocks), body_digest(html), _SETTINGS)
 
 
 def _simhash() -> Contender:
