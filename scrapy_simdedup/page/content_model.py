@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import numpy as np
 
 from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, Features, block_features
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -131,7 +132,8 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
 
     Such as the price between a name and a text. From the first text that is taken on, even what is less likely than not
     is content more often than not, such as the times and servings of a recipe, and the sizes below the description of a
-    product. What the page repeats elsewhere, as it does the word above each advertisement, is none.
+    product. What the page repeats elsewhere, as it does the word above each advertisement, is none; nor is what follows
+    in a box that is named as boilerplate.
     """
     lengths, links = np.array([len(text) for text in tree.texts], np.int64), np.array(tree.link_lengths, np.int64)
     chosen = choose_blocks(probabilities, lengths)
@@ -147,7 +149,18 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
         likely.extend(map(slice, firsts[is_likely].tolist(), ends[is_likely].tolist()))
     behind = int(taken[-1]) + 1 if len(taken) else len(chosen)
     end = behind + int(np.append(probabilities[behind:] < MIN_BEHIND, True).argmax())
-    likely.extend(slice(number, number + 1) for number in range(behind, end))
+    own = set[int]()
+    box = tree.boxes[behind - 1] if behind < end else 0
+    while box:
+        own.add(box)
+        box = tree.box_parents[box]
+    for number in range(behind, end):
+        box, roles = tree.boxes[number], 0
+        while box and box not in own:
+            roles |= tree.box_roles[box] & BOILERPLATE_ROLES
+            box = tree.box_parents[box]
+        if not roles:
+            likely.append(slice(number, number + 1))
     counts = Counter(tree.texts) if likely else Counter()
     for blocks in likely:
         is_own = all(counts[text] == count for text, count in Counter(tree.texts[blocks]).items())

@@ -280,10 +280,10 @@ def test_what_stands_between_two_blocks_of_the_content_and_is_likely_is_content(
 
 
 def test_what_follows_on_the_content_is_content_up_to_what_is_not() -> None:
-    """But no links, and nothing that stands elsewhere on the page, too."""
-    facts = "<p>9 hours</p><p>22 mm</p><p><a href=/u>Us</a></p><p>1.2 kg</p><p>Oil</p><p>2 l</p>"
-    tree = tree_of(f"<p>22 mm</p><p>{sentences('light', 9)}</p>{facts}")
-    taken = take_blocks(tree, np.array([0.1, 0.95, 0.45, 0.45, 0.45, 0.45, 0.35, 0.45]))
+    """But no links, nothing that stands elsewhere on the page, too, and nothing in a box that is named."""
+    facts = "<p>9 hours</p><p>22 mm</p><p><a href=/u>Us</a></p><div class=ad>New</div><p>1.2 kg</p><p>Oil</p><p>2 l</p>"
+    tree = tree_of(f"<div class=ads><p>22 mm</p><p>{sentences('light', 9)}</p>{facts}</div>")
+    taken = take_blocks(tree, np.array([0.1, 0.95, 0.45, 0.45, 0.45, 0.45, 0.45, 0.35, 0.45]))
     assert [text for text, is_taken in zip(tree.texts[2:], taken[2:], strict=True) if is_taken] == ["9 hours", "1.2 kg"]
     assert take_blocks(tree_of("<p>a</p>"), np.array([0.05])).tolist() == [False]
 
