@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.block_tree import BlockTree
 
 MODEL_FILE = "content_model.npz"
-MODEL_DIGEST = "4f5e8eb8e6d8b771a3527a9f9060ffe90ba34cc0393dcec2d75272af640d1420"
+MODEL_DIGEST = "02d72682adf3756be000ad34d695d464674a610dfe2bd3c002e653998c3b16a4"
 """SHA-256 of the file; a file with another one is not loaded."""
 UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""
