@@ -136,7 +136,8 @@ class ResponseHandler:
             site, handler = site_of(response.url, self._settings.scope), handler_name(request, self._crawler.spider)
             again = self._fetch(request, response, text, key, site=site, handler=handler)
             expected = [await observations.content_of(url) for url in (known_url, request.url)]
-            content, verdict = await self._detector.known_content(page := await again(), *expected)
+            page = await again()
+            content, verdict = await self._detector.known_content(page, *expected)
             renamed = content not in {None, expected[-1]} and await self._detector.is_unchanged(page)
         except Exception:  # the question is answered by nobody, which speaks against the rule
             logger.exception("Could not judge %s once more", response.url)

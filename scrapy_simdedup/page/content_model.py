@@ -20,6 +20,7 @@ from collections import Counter
 from functools import lru_cache
 from hashlib import sha256
 from importlib.resources import files
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
@@ -28,6 +29,8 @@ from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, Fe
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
     from numpy.typing import NDArray
 
     from scrapy_simdedup.page.block_tree import BlockTree
@@ -137,35 +140,45 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
     """
     lengths, links = np.array([len(text) for text in tree.texts], np.int64), np.array(tree.link_lengths, np.int64)
     chosen = choose_blocks(probabilities, lengths)
-    taken = np.flatnonzero(chosen)
-    likely = list[slice]()
-    gaps = np.flatnonzero(np.diff(taken) > 1)
-    if len(gaps):
-        firsts, ends = taken[gaps] + 1, taken[gaps + 1]
-        least = np.minimum.reduceat(probabilities, np.stack([firsts, ends], axis=1).ravel())[::2]
-        texts = np.flatnonzero(chosen & (lengths - links >= PROSE) & (2 * links < lengths))
-        is_in_text = firsts > (texts[0] if len(texts) else len(chosen))
-        is_likely = np.where(is_in_text, least >= MIN_IN_TEXT, (least >= MIN_BETWEEN) & (ends - firsts == 1))
-        likely.extend(map(slice, firsts[is_likely].tolist(), ends[is_likely].tolist()))
-    behind = int(taken[-1]) + 1 if len(taken) else len(chosen)
-    end = behind + int(np.append(probabilities[behind:] < MIN_BEHIND, True).argmax())
-    own = set[int]()
-    box = tree.boxes[behind - 1] if behind < end else 0
-    while box:
-        own.add(box)
-        box = tree.box_parents[box]
-    for number in range(behind, end):
-        box, roles = tree.boxes[number], 0
-        while box and box not in own:
-            roles |= tree.box_roles[box] & BOILERPLATE_ROLES
-            box = tree.box_parents[box]
-        if not roles:
-            likely.append(slice(number, number + 1))
+    taken = np.flatnonzero(chosen).tolist()
+    if not taken:
+        return chosen
+    is_text = chosen & (lengths - links >= PROSE) & (2 * links < lengths)
+    first_text = int(is_text.argmax()) if is_text.any() else len(chosen)
+    likely = [*_likely_gaps(probabilities, taken, first_text), *_likely_behind(tree, probabilities, taken[-1])]
     counts = Counter(tree.texts) if likely else Counter()
     for blocks in likely:
         is_own = all(counts[text] == count for text, count in Counter(tree.texts[blocks]).items())
         chosen[blocks] = is_own and not links[blocks].any()
     return chosen
+
+
+def _likely_gaps(probabilities: NDArray[np.float64], taken: Sequence[int], first_text: int) -> Iterator[slice]:
+    """The blocks between two that are taken, where all of them are likely enough."""
+    for before, behind in pairwise(taken):
+        gap = slice(before + 1, behind)
+        if behind - before > 1 and (before >= first_text or behind - before == 2):
+            least = MIN_IN_TEXT if before >= first_text else MIN_BETWEEN
+            if probabilities[gap].min() >= least:
+                yield gap
+
+
+def _likely_behind(tree: BlockTree, probabilities: NDArray[np.float64], last: int) -> Iterator[slice]:
+    """The likely blocks right behind the last one that is taken, but for those in a box that is boilerplate by name."""
+    around_last = set(_boxes_around(tree, last))
+    for number in range(last + 1, len(probabilities)):
+        if probabilities[number] < MIN_BEHIND:
+            return
+        own = takewhile(lambda box: box not in around_last, _boxes_around(tree, number))
+        if not any(tree.box_roles[box] & BOILERPLATE_ROLES for box in own):
+            yield slice(number, number + 1)
+
+
+def _boxes_around(tree: BlockTree, number: int) -> Iterator[int]:
+    box = tree.boxes[number]
+    while box:
+        yield box
+        box = tree.box_parents[box]
 
 
 def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
