@@ -1,4 +1,4 @@
-"""Names: the site and the key of a URL, and the name and the context of a run; the settings of a page by its URL."""
+"""Names: the site, the key and the marks of a URL; the name and the context of a run; the settings of a page."""
 
 from __future__ import annotations
 
@@ -19,12 +19,23 @@ from scrapy_simdedup.setting_checks import host_of_key, is_pattern
 from scrapy_simdedup.settings import DedupSettings, Scope
 from scrapy_simdedup.store.base import Sleep
 from scrapy_simdedup.urls.given import UrlPattern
-from scrapy_simdedup.urls.parts import canonical_url, is_nearly_canonical, registrable_domain
+from scrapy_simdedup.urls.parts import (
+    canonical_url,
+    is_nearly_canonical,
+    is_session,
+    is_tracking,
+    query_parameters,
+    registrable_domain,
+)
 
 ALL_SITES = "*"
 """The one site of the scope ``all``."""
 MAX_HOSTS = 10_000
 """Hosts whose sites are kept: each page, and each of its links, asks for its site."""
+MAX_URL_TOKENS = 20
+"""Segments of a URL's path, and parameters, that are looked at."""
+MAX_TOKEN_LENGTH = 40
+"""Characters of a token; a longer one is its beginning and a hash."""
 _PLAIN_URL = re.compile(r"https?://[a-z0-9.-]+(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?(?:/(?:[\w~-][\w.~-]*)?)+", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
@@ -79,6 +90,72 @@ def url_key(url: str) -> bytes:
     with suppress(ValueError):  # a URL that cannot be parsed stays as it is
         url = comparable_url(url)
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
+
+
+def marks_of_url(url: str) -> tuple[str, frozenset[str]]:
+    """The path of a URL, and its tokens: the segments of the path, the last segment as the end, and the parameters.
+
+    To the path belongs the page that was asked for, where a parameter names that, as those of log-ins do.
+
+    >>> path, tokens = marks_of_url("http://site.example/news/rain?page=2")
+    >>> path, sorted(tokens)
+    ('/news/rain', ['end rain', 'path news', 'path rain', 'query page=2'])
+    >>> path, tokens = marks_of_url("http://site.example/git?a=blob;f=LICENSE")
+    >>> path, sorted(tokens)
+    ('/git', ['end git', 'path git', 'query a=blob', 'query f=LICENSE'])
+    >>> [marks_of_url(f"http://site.example/{rest}")[0] for rest in ("post?replytocom=3", "login?next=/post&lang=en")]
+    ['/post', '/login /post']
+    """
+    try:
+        parts = urlsplit(url)
+    except ValueError:
+        return url, frozenset({_shortened(f"path {url}")})
+    parameters = query_parameters(parts.query)[:MAX_URL_TOKENS]
+    asked = [value for _, value in parameters if value.startswith(("/", "http://", "https://"))]
+    words = [word.lower() for word in parts.path.split("/") if word]
+    tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
+    if words:
+        tokens.add(f"end {words[-1]}")
+    tokens.update([f"query {name}={value}" for name, value in parameters])
+    return " ".join([parts.path, *asked]), frozenset(map(_shortened, tokens))
+
+
+def are_unrelated(url: str, other: str) -> bool:
+    """Whether the paths of two URLs do not say that both lead to one page: neither names the end of the other.
+
+    >>> page = "http://site.example/news/rain"
+    >>> [are_unrelated(page, f"http://site.example/{path}") for path in ("print/rain", "news/rain?from=1", "news/snow")]
+    [False, False, True]
+    """
+    (_, ours), (_, theirs) = marks_of_url(url), marks_of_url(other)
+    ends = {token.replace("end ", "path ", 1) for token in ours | theirs if token.startswith("end ")}
+    return ends.isdisjoint(ours & theirs)
+
+
+def lead_to_one_page(url: str, other: str) -> bool:
+    """Whether two URLs seem to be of one page: one path names the end of the other, and no parameter has two values.
+
+    >>> page = "http://site.example/thread?id=7"
+    >>> [lead_to_one_page(page, page.replace("id=7", query)) for query in ("id=7&from=home", "id=8", "id=7&sid=2")]
+    [True, False, True]
+    >>> lead_to_one_page(page + "&sid=1", page + "&sid=2"), lead_to_one_page(page, "http://site.example/other?id=7")
+    (True, False)
+    """
+    one, two = (dict(query_parameters(urlsplit(of).query)) for of in (url, other))
+    mattering = (
+        name for name in one.keys() & two.keys() if not (is_session(f":{name}") or is_tracking(f"query:{name}"))
+    )
+    return not are_unrelated(url, other) and all(one[name] == two[name] for name in mattering)
+
+
+def _shortened(token: str) -> str:
+    half = MAX_TOKEN_LENGTH // 2
+    return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{text_digest(token):0{half}x}"
+
+
+def text_digest(text: str) -> int:
+    """64 bits of a text; unlike those of ``hash()``, they are the same in all processes."""
+    return int.from_bytes(hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
 
 
 @dataclass(frozen=True, slots=True)

@@ -41,20 +41,19 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
 from typing import NamedTuple
-from urllib.parse import unquote_plus, urlsplit
+from urllib.parse import unquote_plus
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.detect.names import are_unrelated, lead_to_one_page
 from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
-from scrapy_simdedup.detect.stubs import are_unrelated
 from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
-from scrapy_simdedup.urls.parts import is_session, is_tracking, query_parameters
 
 MIN_FIELDS = 2
 """Lines of the content in place of others from which they may be facts: a page has a greeting, a clock or an
@@ -412,22 +411,6 @@ def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
         lines = ((at, text) for at, text in texts if in_content[at] and (is_short(text) or has_plain_number(text)))
         found |= {at for at, text in lines if not names.isdisjoint(_words(text)) or (day and _says_day(text, day))}
     return sorted(found)
-
-
-def lead_to_one_page(url: str, other: str) -> bool:
-    """Whether two URLs seem to be of one page: one path names the end of the other, and no parameter has two values.
-
-    >>> page = "http://site.example/thread?id=7"
-    >>> [lead_to_one_page(page, page.replace("id=7", query)) for query in ("id=7&from=home", "id=8", "id=7&sid=2")]
-    [True, False, True]
-    >>> lead_to_one_page(page + "&sid=1", page + "&sid=2"), lead_to_one_page(page, "http://site.example/other?id=7")
-    (True, False)
-    """
-    one, two = (dict(query_parameters(urlsplit(of).query)) for of in (url, other))
-    mattering = (
-        name for name in one.keys() & two.keys() if not (is_session(f":{name}") or is_tracking(f"query:{name}"))
-    )
-    return not are_unrelated(url, other) and all(one[name] == two[name] for name in mattering)
 
 
 def _end_of(url: str) -> tuple[str, set[str]]:

@@ -17,15 +17,13 @@ import re
 import zlib
 from collections import Counter, deque
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from itertools import combinations
 from typing import Any
-from urllib.parse import urlsplit
 
+from scrapy_simdedup.detect.names import are_unrelated, marks_of_url, text_digest
 from scrapy_simdedup.detect.threads import MarkedLines
 from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.signals import Wall
-from scrapy_simdedup.urls.parts import query_parameters
 
 MIN_PLACES = 20
 """Places at which a content must have been fetched to be a stub."""
@@ -57,10 +55,6 @@ MAX_TOKENS = 100
 rarer half is forgotten."""
 MAX_PATHS = 2000
 """Paths of a site whose contents are counted at a time; beyond, the older half is forgotten."""
-MAX_URL_TOKENS = 20
-"""Segments of a URL's path, and parameters, that are looked at."""
-MAX_TOKEN_LENGTH = 40
-"""Characters of a token; a longer one is its beginning and a hash."""
 MAX_SECTION_LENGTH = 24
 """Characters of the name of a part of a site; longer ones are those of pages."""
 MAX_SAMPLES = 5
@@ -240,7 +234,7 @@ class StubDetector:
         """
         self.unsaved += 1
         asked, tokens = marks_of_url(url)
-        path, urls = _digest(asked), self._contents.get(content)
+        path, urls = text_digest(asked), self._contents.get(content)
         if urls is None:
             if len(self._contents) >= MAX_CONTENTS:
                 ranked = sorted(self._contents.items(), key=lambda entry: entry[1].count, reverse=True)
@@ -383,53 +377,3 @@ def _is_section(token: str) -> bool:
     """
     kind, _, name = token.partition(" ")
     return kind == "path" and len(name) <= MAX_SECTION_LENGTH and name.count("-") <= 2 and not _DIGIT.search(name)
-
-
-def marks_of_url(url: str) -> tuple[str, frozenset[str]]:
-    """The path of a URL, and its tokens: the segments of the path, the last segment as the end, and the parameters.
-
-    To the path belongs the page that was asked for, where a parameter names that, as those of log-ins do.
-
-    >>> path, tokens = marks_of_url("http://site.example/news/rain?page=2")
-    >>> path, sorted(tokens)
-    ('/news/rain', ['end rain', 'path news', 'path rain', 'query page=2'])
-    >>> path, tokens = marks_of_url("http://site.example/git?a=blob;f=LICENSE")
-    >>> path, sorted(tokens)
-    ('/git', ['end git', 'path git', 'query a=blob', 'query f=LICENSE'])
-    >>> [marks_of_url(f"http://site.example/{rest}")[0] for rest in ("post?replytocom=3", "login?next=/post&lang=en")]
-    ['/post', '/login /post']
-    """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url, frozenset({_shortened(f"path {url}")})
-    parameters = query_parameters(parts.query)[:MAX_URL_TOKENS]
-    asked = [value for _, value in parameters if value.startswith(("/", "http://", "https://"))]
-    words = [word.lower() for word in parts.path.split("/") if word]
-    tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
-    if words:
-        tokens.add(f"end {words[-1]}")
-    tokens.update([f"query {name}={value}" for name, value in parameters])
-    return " ".join([parts.path, *asked]), frozenset(map(_shortened, tokens))
-
-
-def are_unrelated(url: str, other: str) -> bool:
-    """Whether the paths of two URLs do not say that both lead to one page: neither names the end of the other.
-
-    >>> page = "http://site.example/news/rain"
-    >>> [are_unrelated(page, f"http://site.example/{path}") for path in ("print/rain", "news/rain?from=1", "news/snow")]
-    [False, False, True]
-    """
-    (_, ours), (_, theirs) = marks_of_url(url), marks_of_url(other)
-    ends = {token.replace("end ", "path ", 1) for token in ours | theirs if token.startswith("end ")}
-    return ends.isdisjoint(ours & theirs)
-
-
-def _shortened(token: str) -> str:
-    half = MAX_TOKEN_LENGTH // 2
-    return token if len(token) <= MAX_TOKEN_LENGTH else f"{token[:half]}{_digest(token):0{half}x}"
-
-
-def _digest(text: str) -> int:
-    """64 bits of a text; unlike those of ``hash()``, they are the same in all processes."""
-    return int.from_bytes(blake2b(text.encode("utf-8", "surrogatepass"), digest_size=8).digest(), "big")
