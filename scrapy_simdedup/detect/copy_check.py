@@ -20,13 +20,12 @@ from dataclasses import dataclass
 from functools import lru_cache
 from pkgutil import resolve_name
 from typing import Any, TypeAlias
-from urllib.parse import urldefrag
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
-from scrapy_simdedup.detect.names import host_of, site_of
+from scrapy_simdedup.detect.names import host_of, site_of, without_fragment
 from scrapy_simdedup.detect.site_boilerplate import NO_RECORD, BoilerplateSample, RecordSlot
 from scrapy_simdedup.detect.verdict import FetchedPage
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -237,11 +236,11 @@ def is_preferred(page: FetchedPage, original: Record, by: tuple[Criterion, ...] 
     if site_of(page.url) != site_of(original.url):
         return False
     known = PageFingerprint.from_bytes(original.fingerprint)
-    key, canonical = _preference_key(by), page.canonical and urldefrag(page.canonical).url
-    if canonical == urldefrag(page.url).url and host_of(page.url) != host_of(original.url):
+    key, canonical = _preference_key(by), page.canonical and without_fragment(page.canonical)
+    if canonical == without_fragment(page.url) and host_of(page.url) != host_of(original.url):
         canonical = canonical if claims.agrees(original.key, canonical) else None
     ours, theirs = (
-        key(url, CopyFacts(canonical is not None and urldefrag(url).url == canonical, fp.content))
+        key(url, CopyFacts(canonical is not None and without_fragment(url) == canonical, fp.content))
         for url, fp in ((page.url, page.fingerprint), (original.url, known))
     )
     return bool(ours > theirs)
@@ -281,7 +280,7 @@ class CanonicalClaims:
 
 
 def _url_hash(canonical: str | None) -> int:
-    return hash(urldefrag(canonical).url) or 1 if canonical else 0
+    return hash(without_fragment(canonical)) or 1 if canonical else 0
 
 
 class Replacements:

@@ -92,6 +92,19 @@ def url_key(url: str) -> bytes:
     return hashlib.blake2b(url.encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
+def parameters_of(url: str) -> list[tuple[str, str]]:
+    """The parameters of a URL, in their order; none where nobody can tell what they are, as of ``http://[/``."""
+    try:
+        return query_parameters(urlsplit(url).query)
+    except ValueError:
+        return []
+
+
+def without_fragment(url: str) -> str:
+    """A URL without the place in its page."""
+    return url.partition("#")[0]
+
+
 def marks_of_url(url: str) -> tuple[str, frozenset[str]]:
     """The path of a URL, and its tokens: the segments of the path, the last segment as the end, and the parameters.
 
@@ -141,7 +154,7 @@ def lead_to_one_page(url: str, other: str) -> bool:
     >>> lead_to_one_page(page + "&sid=1", page + "&sid=2"), lead_to_one_page(page, "http://site.example/other?id=7")
     (True, False)
     """
-    one, two = (dict(query_parameters(urlsplit(of).query)) for of in (url, other))
+    one, two = dict(parameters_of(url)), dict(parameters_of(other))
     mattering = (
         name for name in one.keys() & two.keys() if not (is_session(f":{name}") or is_tracking(f"query:{name}"))
     )

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Collection
 from dataclasses import replace
 from typing import NamedTuple
-from urllib.parse import urlsplit
 
 from scrapy_simdedup.detect.clocks import OFFER_PLACE, ClockEvidence
 from scrapy_simdedup.detect.copy_check import is_preferred
+from scrapy_simdedup.detect.names import parameters_of
 from scrapy_simdedup.detect.revisit import (
     Revisit,
     beside_content,
@@ -23,7 +23,6 @@ from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Record, State
-from scrapy_simdedup.urls.parts import query_parameters
 
 
 class Decision(NamedTuple):
@@ -237,7 +236,7 @@ def _is_same(page: FetchedPage, member: Record) -> bool:
     A captcha with a few questions asks the same one at several URLs, and each is to be fetched once more.
     """
     fp, theirs = page.fingerprint, PageFingerprint.from_bytes(member.fingerprint)
-    one, other = (set(query_parameters(urlsplit(url).query)) for url in (page.url, member.url))
+    one, other = set(parameters_of(page.url)), set(parameters_of(member.url))
     return (
         (one <= other or other <= one)
         and page.key != member.key

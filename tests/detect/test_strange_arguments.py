@@ -9,7 +9,7 @@ from typing import Any
 import pytest
 
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose
 from scrapy_simdedup import NearDuplicateDetector, PageFingerprint, compare_pages, fingerprint_page, page_markdown
 from scrapy_simdedup.urls import UrlLearner
 
@@ -39,6 +39,19 @@ async def judge_and_add(store: str) -> None:
     assert (await detector.judge_page(detector.page_of(fp, url=SURROGATES[0]))).kind == "changed"
     assert (await detector.add(page(0), url=URL)).is_duplicate
     assert detector.store_errors == 0
+    await detector.close()
+
+
+@on_asyncio
+async def test_records_whose_urls_are_none_are_kept() -> None:
+    """Items of a feed may have anything for a URL."""
+    detector = NearDuplicateDetector(prefer=["canonical", "shorter_url"])
+    await detector.open()
+    text = prose("room", 60)
+    for number in range(8):
+        facts = f"<p>{number + 2} rooms</p> <p>{41 * number} euros</p> <p>Floor {number}</p>"
+        html = f"<title>Flat</title> <h1>Flat</h1> <p>{text}</p> {facts}"
+        assert not (await detector.add(html, url=f"http://[/{number}?flat#{number}")).is_duplicate
     await detector.close()
 
 
