@@ -291,14 +291,12 @@ class Replacements:
         self._keys: defaultdict[bytes, set[bytes]] = defaultdict(set)
         """By the key of a cluster's first page, the keys of its replacements, until others took their places."""
 
-    def observe(self, record: Record) -> None:
-        """Take in a page that is searched. Once it is delivered, it alone stands for its cluster."""
-        if record.original is None:
-            return
-        keys = self._keys[record.original]
+    def observe(self, record: Record, cluster: bytes) -> None:
+        """Take in a page of a cluster that is searched. Once it is delivered, it alone stands for the cluster."""
+        keys = self._keys[cluster]
         if record.state == "confirmed":
             fp = PageFingerprint.from_bytes(record.fingerprint)
-            older = {record.original, *keys} - {record.key}
+            older = {cluster, *keys} - {record.key}
             keys.difference_update([key for key in older if not self._is_live(key, record, fp)])
         keys.add(record.key)
 

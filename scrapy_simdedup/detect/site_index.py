@@ -158,7 +158,8 @@ class SiteIndex:
                 self._copy_check.add_original(record, slot, fp)
                 if not self._pages_expire and record.kind != "identical":  # else it is one more copy
                     self._novelty.variants.kept(record.url)
-        self.replacements.observe(record)
+        if record.original is not None:
+            self.replacements.observe(record, record.original)
 
     def _slot(self, record: Record) -> int | None:
         if not self._is_shared and record.state != "released":
@@ -313,7 +314,7 @@ class SiteIndex:
         rows, alike = self._copy_check.near_originals(page, candidates)
         wholes = candidates[:0]
         if page.settings.novel_words is not None and not (alike >= page.settings.drop_threshold).any():
-            wholes = self._novelty.wholes(page, candidates[self._originals.handled_alike(candidates, page.handler)])
+            wholes = self._novelty.wholes(page, candidates)
         if not len(wholes):
             return rows, alike, np.zeros(len(rows), np.bool_)
         others = ~are_among(rows, wholes)

@@ -278,12 +278,14 @@ class SiteNovelty:
         fp, units = page.fingerprint, page.fingerprint.page_units
         if units is None or fp.unjudged or not (fp.h1 or fp.title):
             return rows[:0]
-        if novelty.words_of_units(units)[units.pass_over].sum() > novelty.MIN_OWN_WORDS:  # they are links
-            return rows[:0]
+        known, found = self._originals.comparison_rows(rows), list[int]()
+        has_headline = (known["title"] == fp.title) & (known["h1"] == fp.h1)
+        rows = rows[has_headline & (known["data"] == fp.data) & (known["identity"] == fp.identity)]
+        if not len(rows) or novelty.words_of_units(units)[units.pass_over].sum() > novelty.MIN_OWN_WORDS:
+            return rows[:0]  # nothing is asked of pages with links
+        rows = rows[self._originals.handled_alike(rows, page.handler)]
         rows = rows[are_among(self._originals.delivered(rows), [0, DELIVERED["confirmed"]])]
-        known, found = self._originals.comparison_rows(rows), []
-        same = [known[name] == getattr(fp, name) for name in ("title", "h1", "data", "identity")]
-        for row in rows[np.logical_and.reduce(same)].tolist():
+        for row in rows.tolist():
             is_other = self._records.key(row) != page.key and lead_to_one_page(page.url, self._records[row].url)
             of = self._text_units(row) if is_other else None
             if of is not None and units.offer in {0, of.offer} and novelty.is_part(units, of):

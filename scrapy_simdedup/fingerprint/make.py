@@ -109,13 +109,14 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     units = None
     if settings.keeps_units and unjudged in {None, "too_short"}:
         units = page_units(shingles, page.blocks, settings.shingle_size)
+        title_words = words_of_title(page.title, page.h1) if page.h1 else ""
         title, offer = page.own_title, page.offer
         if settings.ignore:
             title, offer = normalise(title, settings.ignore), normalise(offer, settings.ignore)
         units = units._replace(
             title=_headline_digest(title, words, 2),
             offer=_headline_digest(offer, words, 2) if offer else 0,
-            title_words=words_of_title(page.title, page.h1) if page.h1 else "",
+            title_words=title_words,
         )
     if units is not None and settings.ignore:
         texts = [page.blocks[number].text for number in shingles.blocks.tolist()]
