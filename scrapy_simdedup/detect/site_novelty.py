@@ -206,9 +206,14 @@ class SiteNovelty:
         return own
 
     def _beside(self, page: FetchedPage, near: Rows, copied: Rows, clocks: Collection[int], asked: Rows) -> OwnText:
-        """What a page says that some of the originals lack it is a copy of."""
+        """What a page says that some of the originals lack it is a copy of.
+
+        An original that has another line than it seems to have is none; where that is true of all, nobody knows which
+        line it is, but the page says something of its own.
+        """
         fp, novel_words = page.fingerprint, page.settings.novel_words
-        records = [record for record in map(self._records.__getitem__, asked.tolist()) if record.key != page.key]
+        asked = asked[[self._records.key(row) != page.key for row in asked.tolist()]]
+        records = [self._records[row] for row in asked.tolist()]
         originals = [PageFingerprint.from_bytes(record.fingerprint) for record in records]
         if not fp.unjudged and any(
             original.exact == fp.exact and _have_one_order(fp, original) for original in originals
@@ -217,7 +222,7 @@ class SiteNovelty:
         is_variant = self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist()))
         others, urls = self._other_pages(fp, near), [page.url, *(record.url for record in records)]
         assert novel_words is not None
-        return OwnTextSearch(
+        own = OwnTextSearch(
             fp,
             originals,
             others,
@@ -228,6 +233,12 @@ class SiteNovelty:
             is_doubted=page.is_doubted,
             namesakes=partial(self._namesakes, fp, near),
         ).result()
+        if own.counts:
+            return own
+        are_alike = [not _differ_unseen(fp, original) for original in originals]
+        if all(are_alike):
+            return own
+        return self._beside(page, near, copied, clocks, asked[are_alike]) if any(are_alike) else OwnText(1, counts=True)
 
     def _namesakes(self, fp: PageFingerprint, near: Rows, by_title: bool) -> list[TextUnits]:
         """The text units of some of the kept pages that a page is near, and that have its h1, and maybe its title."""
@@ -322,6 +333,12 @@ class SiteNovelty:
 def _have_one_order(one: PageFingerprint, other: PageFingerprint) -> bool:
     """Whether pages with one set of texts have them in one order, and equally often, as far as that is known."""
     return one.units is None or other.units is None or one.units.sequence == other.units.sequence
+
+
+def _differ_unseen(page: PageFingerprint, original: PageFingerprint) -> bool:
+    """Whether lines of two pages differ that seem to be equal; what the record of the original keeps tells it."""
+    units, other = page.page_units, original.units
+    return units is not None and other is not None and novelty.differs_unseen(units, other)
 
 
 def _names_in(url: str) -> Counter[str]:

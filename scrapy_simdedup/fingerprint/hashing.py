@@ -265,6 +265,18 @@ _FMIX64 = tuple(map(np.uint64, (33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)))
 """Constants of the finaliser as numpy numbers; making them takes a fourth of the time for a short array."""
 
 
+def inverse_fmix64(mixed: int) -> int:
+    """The number that :func:`fmix64` makes another one of.
+
+    >>> inverse_fmix64(int(fmix64(np.array([2026], np.uint64))[0]))
+    2026
+    """
+    half, one, other = map(int, _FMIX64)
+    for factor in (other, one):
+        mixed = (mixed ^ mixed >> half) * pow(factor, -1, 1 << 64) % (1 << 64)
+    return mixed ^ mixed >> half
+
+
 class WordHasher:
     """Hashes of words, and digests of other texts, under one secret.
 

@@ -28,7 +28,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import are_among
-from scrapy_simdedup.fingerprint.hashing import Hashes, Rows
+from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, inverse_fmix64
 from scrapy_simdedup.fingerprint.text_units import (
     SAMPLE_OF,
     SHARED_PLACE,
@@ -39,6 +39,7 @@ from scrapy_simdedup.fingerprint.text_units import (
     is_sampled,
     kept_places,
     rows_of,
+    sequence_digest,
     table_rows,
 )
 from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, is_sum, lettered_words
@@ -235,6 +236,28 @@ def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
     has_amount = any(is_amount(units.samples[at]) for at in asked.nonzero()[0].tolist())
     words = int(words_of_units(units)[near].sum())
     return OtherRows(lost, new, own_words, words, len(near), has_amount, other.joined_by > 0)
+
+
+def differs_unseen(units: PageUnits, other: TextUnits) -> bool:
+    """Whether a row of a page has the 16 bits of a unit table, but is another text, as far as that can be told.
+
+    Of hundreds of pages with one description and a name each, some have a name with the bits of another's. But the
+    digest of the sequence is a sum to which all 32 bits of each text add a share, odd multiples of a bijection of them.
+    Where the page lacks one row of the table at most, the texts of all others are those of the page, or else they only
+    look like them: then what is left of the sum is no share of a text with the bits of the one row.
+    """
+    table, theirs = table_rows(units, 0), other.rows["digest"].tolist()
+    digests = units.digests[table.blocks].tolist()
+    texts = dict(zip(table.rows["digest"].tolist(), digests, strict=True))
+    lacked = [at for at, row in enumerate(theirs) if row not in texts]
+    if other.joined_by or len(lacked) > 1 or len(texts) < len(set(digests)):
+        return False
+    supposed = np.array([texts.get(row, 0) for row in theirs], np.uint64)
+    share = other.sequence - sequence_digest(supposed)  # the digest 0 adds nothing
+    if not lacked:
+        return share != 0
+    text = inverse_fmix64(share * pow(2 * lacked[0] + 1, -1, 1 << 64) % (1 << 64))
+    return text >= 1 << 32 or text % (1 << 16) != theirs[lacked[0]]
 
 
 class ReplacedLines(NamedTuple):

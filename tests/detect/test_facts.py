@@ -4,17 +4,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from typing import Any
 
 import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
+from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 
 
-async def judged(site: str, pages: Mapping[str, str], others: Sequence[str] = tuple(map(page, range(8)))) -> list[bool]:
+async def judged(
+    site: str, pages: Mapping[str, str], others: Sequence[str] = tuple(map(page, range(8))), **settings: Any
+) -> list[bool]:
     """Whether each page is dropped, by its path, on a site that has eight other pages."""
-    async with NearDuplicateDetector() as detector:
+    async with NearDuplicateDetector(**settings) as detector:
         for number, html in enumerate(others):
             await detector.add(html, url=f"https://{site}/{number}")
         return [(await detector.add(html, url=f"https://{site}/{path}")).is_duplicate for path, html in pages.items()]
@@ -270,3 +274,20 @@ async def test_one_other_line_that_the_title_names_makes_another_page(name: str)
         named = re.sub("<title>.*?</title>", f"<title>{title.format(word)}</title>", html)
         items[url.format(number if "no=" in url else word)] = named
     assert await judged("shop.example", items) == [False, is_dropped]
+
+
+@on_asyncio
+async def test_names_that_a_record_cannot_tell_apart_make_another_page_all_the_same() -> None:
+    """Of each line 16 bits are kept, and those of two names in some hundred are equal."""
+    names = [" ".join(words(("name", number), 3)) for number in range(600)]
+    blocks = [fingerprint_page(f"<p>{name}</p>{prose('lamp', 40)}", secret="lamp").page_units for name in names]
+    by_row: dict[int, list[str]] = {}
+    for name, units in zip(names, blocks, strict=True):
+        assert units is not None
+        by_row.setdefault(int(units.digests[0]) & 0xFFFF, []).append(name)
+    alike = next(found for found in by_row.values() if len(found) > 1)
+    sheets = {
+        f"lamp?no={at}": page("lamp", body=f"<p>{name}</p>{prose('lamp', 240)}<p>Fits {fits}</p>")
+        for at, (name, fits) in enumerate(zip((alike[0], alike[1], alike[1]), ("Oslo", "Turin", "Turin"), strict=True))
+    }
+    assert await judged("lamps.example", sheets, secret="lamp") == [False, False, True]

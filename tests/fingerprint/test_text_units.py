@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.novelty import longest_own_text
+from scrapy_simdedup.fingerprint.novelty import differs_unseen, longest_own_text
 from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
 from scrapy_simdedup.fingerprint.worker import read_fingerprint
@@ -485,3 +485,21 @@ def test_of_a_long_page_whose_counter_changed_an_edit_is_seen_and_told_from_it()
     clocks = set(first.edited_places)
     assert not compare_units(counter.page_units, before.units, clocks).changes
     assert compare_units(both.page_units, before.units, clocks).changes == UnitChanges(edited=1)
+
+
+SEEN = {
+    "the same lines": LINES[:8],
+    "another line": [*LINES[:4], LINES[8], *LINES[5:8]],
+    "a line less": LINES[:7],
+    "a line more": LINES[:9],
+    "other lines": [*LINES[:4], "Oslo at noon", "Turin at noon", *LINES[6:8]],
+}
+
+
+@pytest.mark.parametrize("lines", SEEN.values(), ids=SEEN)
+def test_what_differs_in_lines_that_are_seen_differs_in_no_others(lines: list[str]) -> None:
+    """Nor does it where two lines differ, as then nobody can tell."""
+    now, before = page(lines).page_units, page(LINES[:8]).units
+    assert now is not None
+    assert before is not None
+    assert not differs_unseen(now, before)
