@@ -14,7 +14,8 @@
    first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
    one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
    the end of the page's URL names it and an original's URL another: a colour, a town, a day, the number of an article;
-   or the title names it, which the original's does not have, as in "Shirt, red" above "Colour: red";
+   or the title names it, which the original's does not have, as in "Shirt, red" above "Colour: red" (of a long page,
+   where lines share rows, some line of such a row);
    or unless six lines differ in their numbers, as in a table of results. It is a name as well if enough *namesakes*
    each have another line there: kept pages with the same h1 and title, which the page is near. So "Product details"
    vouches for no product, though no page with another content has it; and the first line below it may differ in its
@@ -299,7 +300,9 @@ class OwnTextSearch:
                 is_counted = lead_to_one_page(self._urls[0], url)
                 figures = np.zeros_like(figures) if is_counted else self._figures_of_records(figures, original)
             names |= figures
-            named = self._named_by_url(of_texts, url) | self._named_by_title(lines.words & of_texts, original, url)
+            of_long = self._lines_of_long_page(original)
+            named = self._named_by_url(of_texts | of_long, url)
+            named |= self._named_by_title(lines.words & of_texts | of_long, original, url)
             yield names | self._prices(of_texts) | named
 
     def _names_without_headline(self, original: PageFingerprint, lines: novelty.ReplacedLines) -> Mask:
@@ -309,6 +312,16 @@ class OwnTextSearch:
         are_several = np.count_nonzero(of_texts) + has_other_title >= MIN_NUMBERS
         is_headline = of_texts[units.headline] and is_name(units.samples[units.headline])
         return of_texts if not lines.words.any() and (are_several or is_headline) else lines.words
+
+    def _lines_of_long_page(self, original: PageFingerprint) -> Mask:
+        """The short lines in rows that an original lacks, of a page so long that nobody knows which were replaced."""
+        units, of = self._units, original.units
+        if of is None or not of.joined_by or units.is_index:
+            return np.zeros_like(units.of_content)
+        found = novelty.new_units(units, [of], self._clocks) & units.of_content
+        for at in found.nonzero()[0].tolist():
+            found[at] = is_name(units.samples[at])
+        return found
 
     def _figures_of_records(self, figures: Mask, original: PageFingerprint) -> Mask:
         """The lines that differ in their numbers, where some namesakes have others in two or three of them, too."""

@@ -263,14 +263,19 @@ TITLED = {
 """A URL, a title, a line, what each says of two pages, and whether the second page is dropped."""
 
 
+@pytest.mark.parametrize("rows", [0, 120])
 @pytest.mark.parametrize("name", TITLED)
 @on_asyncio
-async def test_one_other_line_that_the_title_names_makes_another_page(name: str) -> None:
-    """The h1 is that of the article, which comes in two colours; but a title may count messages as well."""
-    url, title, line, words, is_dropped = TITLED[name]
+async def test_one_other_line_that_the_title_names_makes_another_page(name: str, rows: int) -> None:
+    """The h1 is that of the article, which comes in two colours; but a title may count messages as well.
+
+    Below a data sheet of so many rows the line shares one with others.
+    """
+    url, title, line, names, is_dropped = TITLED[name]
+    sheet = "".join(f"<tr><td>{' '.join(words(row, 4))}</td></tr>" for row in range(rows))
     items = {}
-    for number, word in enumerate(words):
-        html = page("item", body=f"<p>{line.format(word)}</p>{prose('text', 120)}")
+    for number, word in enumerate(names):
+        html = page("item", body=f"<table>{sheet}</table><p>{line.format(word)}</p>{prose('text', 120)}")
         named = re.sub("<title>.*?</title>", f"<title>{title.format(word)}</title>", html)
         items[url.format(number if "no=" in url else word)] = named
     assert await judged("shop.example", items) == [False, is_dropped]
