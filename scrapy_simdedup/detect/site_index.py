@@ -313,7 +313,8 @@ class SiteIndex:
         """The originals that a page is near, its similarities to them, and of which it is but a part."""
         rows, alike = self._copy_check.near_originals(page, candidates)
         wholes = candidates[:0]
-        if page.settings.novel_words is not None and not (alike >= page.settings.drop_threshold).any():
+        is_asked = page.settings.novel_words is not None and len(candidates) > 0
+        if is_asked and not (alike >= page.settings.drop_threshold).any():
             wholes = self._novelty.wholes(page, candidates)
         if not len(wholes):
             return rows, alike, np.zeros(len(rows), np.bool_)

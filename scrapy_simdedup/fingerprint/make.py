@@ -20,7 +20,7 @@ from scrapy_simdedup.fingerprint.features import (
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import TEXT_END, Hashes, WordHasher, join_words, word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS, ComparableText, Digests, normalise
-from scrapy_simdedup.fingerprint.text_units import keep_units, page_units, words_of_title
+from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.unit_changes import structure_minhash
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, Page, read_page
@@ -109,14 +109,13 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     units = None
     if settings.keeps_units and unjudged in {None, "too_short"}:
         units = page_units(shingles, page.blocks, settings.shingle_size)
-        title_words = words_of_title(page.title, page.h1) if page.h1 else ""
         title, offer = page.own_title, page.offer
         if settings.ignore:
             title, offer = normalise(title, settings.ignore), normalise(offer, settings.ignore)
         units = units._replace(
             title=_headline_digest(title, words, 2),
             offer=_headline_digest(offer, words, 2) if offer else 0,
-            title_words=title_words,
+            title_words=page.title_words,
         )
     if units is not None and settings.ignore:
         texts = [page.blocks[number].text for number in shingles.blocks.tolist()]

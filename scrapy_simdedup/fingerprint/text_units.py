@@ -82,7 +82,6 @@ FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = np.uint32(28)
 _ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
 _HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFF_FFFF)
-_TITLE_WORD = re.compile(r"[^\W\d_]{3,}")
 NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
 """A number, in any text and in one of ASCII characters; the second takes a third of the time."""
 
@@ -119,7 +118,7 @@ class PageUnits(NamedTuple):
     headline: int = 0
     """The first block that is a heading of the content, or else the first of the content; 0 where there is none."""
     title_words: str = ""
-    """The words of the title that the h1 lacks; see :func:`words_of_title`."""
+    """The words of the title that the h1 lacks; see ``words_of_title`` in ``scrapy_simdedup.page.page``."""
 
     @property
     def of_content(self) -> Mask:
@@ -266,16 +265,6 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         _digest_of_comments(said_in_comments[in_comments], paths[in_comments]),
         headline=int((of_heading if of_heading.any() else of_content).argmax()),
     )
-
-
-def words_of_title(title: str, h1: str) -> str:
-    """The words of three letters or more that a title says beside the h1, among them what the site adds to each.
-
-    >>> words_of_title("Linen shirt - Red | Acme", "Linen shirt")
-    'acme red'
-    """
-    found, said = (set(_TITLE_WORD.findall(text.lower())) for text in (title, h1))
-    return " ".join(sorted(found - said))
 
 
 def _signs_of(blocks: Sequence[Block], numbers: Sequence[int]) -> Hashes:

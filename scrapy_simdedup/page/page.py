@@ -45,7 +45,7 @@ LINK_LIST = role.NAV | role.BY_SHAPE
 """The roles of a link among links, where no name gave them."""
 _CELL = crc32(b"td")
 """Of a path, the last part of a cell of a table; see ``tag_number`` in ``block_tree``."""
-_WORD = re.compile(r"\w+")
+_WORD, _TITLE_WORD = re.compile(r"\w+"), re.compile(r"[^\W\d_]{3,}")
 _BOILERPLATE = BlockClass.BOILERPLATE
 
 
@@ -85,6 +85,8 @@ class Page(NamedTuple):
     """The texts of the data around which the page is a shell; see :mod:`scrapy_simdedup.page.hidden_texts`."""
     own_title: str = ""
     """What the title says of the page; see :func:`own_title`."""
+    title_words: str = ""
+    """The words of the title that the h1 lacks; see :func:`words_of_title`. Empty without an h1."""
     offer: str = ""
     """What the page says of prices and stock beside its text; see ``find_offer`` in ``hidden_texts``."""
 
@@ -133,10 +135,10 @@ def read_page(
         insets[at] = True
     blocks = make_blocks(Block, tree, classes, roles, insets)
     headings = [tree.texts[at] for at in tree.headings]
-    title = own_title(tree.title, _headline_of_page(tree, h1), headings)
+    title, title_words = own_title(tree.title, _headline_of_page(tree, h1), headings), words_of_title(tree.title, h1)
     has_form = any(roles & role.FORM for roles in tree.node_roles)
     offer = find_offer(root, html, item, has_form=has_form, has_data=is_offered)
-    return Page(blocks, tree.title, h1, None, paths, named, data, title, offer)
+    return Page(blocks, tree.title, h1, None, paths, named, data, title, title_words, offer)
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:
@@ -211,6 +213,18 @@ def own_title(title: str, headline: str, headings: Collection[str]) -> str:
         if found in of_headline or _shares_word(found, of_headline) or is_price(part) or _is_one_of(headings, found)
     )
     return "|".join(own)
+
+
+def words_of_title(title: str, h1: str) -> str:
+    """The words of three letters or more that a title says beside the h1, among them what the site adds to each.
+
+    >>> words_of_title("Linen shirt - Red | Acme", "Linen shirt")
+    'acme red'
+    """
+    if not h1:
+        return ""
+    found, said = (set(_TITLE_WORD.findall(text.lower())) for text in (title, h1))
+    return " ".join(sorted(found - said))
 
 
 def _shares_word(one: str, other: str) -> bool:
