@@ -170,9 +170,16 @@ def _is_edit(
 
 
 def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:
-    """Whether a page is what it was, and what it repeats was not delivered in this run either, as it is what it was."""
-    is_unchanged = revisit is not None and revisit.kind == "unchanged"
-    return is_unchanged and page.settings.against == "run" and original.run != page.run
+    """Whether a page is what it was, and what it repeats was not delivered in this run either, as it is what it was.
+
+    Where neither is wanted any more, a page that was delivered beside what it seems to repeat is what it was.
+    """
+    if revisit is None or revisit.kind != "unchanged":
+        return False
+    was_another = revisit.record.delivered and revisit.record.key == page.key
+    if page.settings.unchanged == "drop" and was_another:
+        return True
+    return page.settings.against == "run" and original.run != page.run
 
 
 def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:

@@ -150,3 +150,28 @@ async def test_another_question_above_the_same_answer_is_an_edit(site: Site, sql
             )
         exported.append((await crawl(PathsSpider, settings, urls=site.urls(*map("/{}".format, range(6))))).urls)
     assert exported[1] == site.urls("/4")
+
+
+@pytest.mark.parametrize("against", ["run", "history"])
+@on_asyncio
+async def test_records_that_a_clock_told_apart_are_what_they_were_once_the_clock_is_known(
+    site: Site, sqlite_store: str, against: str
+) -> None:
+    """Two numbers in which pages of one headline differ are facts, and one of them alone is a counter."""
+    settings: dict[str, Any] = ADDON | {
+        "SIMDEDUP_STORE": sqlite_store,
+        "SIMDEDUP_UNCHANGED": "drop",
+        "SIMDEDUP_AGAINST": against,
+    }
+    text, exported = prose("we mourn", 200), []
+    for run in range(1, 5):
+        for number in range(30):
+            born = 1930 + number + (40 if run == 4 and number in {7, 21} else 0)
+            notice = f"<p>Born in {born}</p>{text}<p>Served in {run * 31 % 17 + number} ms</p>"
+            site[f"/{number}"] = page("notice", body=notice)
+            site[f"/other/{number}"] = page(number, count=120)
+        paths = [f"/other/{number}" for number in range(8)] + [f"/{number}" for number in range(30)]
+        done = await crawl(PathsSpider, settings, urls=site.urls(*paths))
+        exported.append(sorted(url for url in done.urls if "other" not in url))
+    assert exported[0] == sorted(site.urls(*(f"/{number}" for number in range(30))))
+    assert exported[2:] == [[], sorted(site.urls("/7", "/21"))]
