@@ -59,7 +59,8 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     "cut": Unjudged(
         "came in part, or the parser had to cut it",
         compared_by_body=True,
-        remedy="see how it ends: without a length only end tags, or pages that ended alike, show that all is there",
+        remedy="see how it ends: without a length only end tags, or pages that ended alike, show that all is there; the"
+        " guide on tuning has a middleware for servers that are sound",
     ),
     "empty": Unjudged("has no text of its own", remedy="where scripts make the text, render the page"),
     "error": Unjudged("met a failure of this package", remedy="see the log, and report it"),

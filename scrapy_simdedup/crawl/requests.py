@@ -30,7 +30,7 @@ from scrapy_simdedup.crawl.exceptions import refusing
 from scrapy_simdedup.crawl.items import adapter_of
 from scrapy_simdedup.detect.events import pack_value
 from scrapy_simdedup.errors import SettingError
-from scrapy_simdedup.page.parse import remember_utf8
+from scrapy_simdedup.page.parse import ending, remember_utf8
 from scrapy_simdedup.settings import PREFIX, DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, whole_log
 from scrapy_simdedup.unjudged import UnjudgedReason
@@ -42,7 +42,10 @@ _INCOMPLETE = frozenset({"dataloss", "download_stopped"})
 """Scrapy's flags of responses of which something is known to be missing."""
 _UNDECLARED_LENGTH = "partial"
 """Scrapy's flag of a response that ended with its connection: whole or cut, the server did not say how long it is."""
+PARTIAL_CONTENT = 206
+_WHOLE_RANGE = re.compile(rb"\s*bytes\s+0-(\d{1,18})/(\d{1,18})\s*", re.IGNORECASE)
 _END_TAG = re.compile(r"</(?:body|html)\s*>", re.IGNORECASE)
+_NUMBER = re.compile(r"\d+")
 _NO_CONTENT = re.compile(r"\s+|<!--.*?-->|<(script|style|noscript)\b[^>]*>.*?</\1\s*>", re.IGNORECASE | re.DOTALL)
 """What may stand behind the end of a page: white space, comments with the time it took, scripts that count visitors."""
 MAX_BEHIND_END = 20_000
@@ -85,13 +88,31 @@ def read_response(request: Request, response: Response, endings: PageEndings) ->
         return "", "status"
     if not isinstance(response, HtmlResponse):
         return "", "not_html"
-    if _INCOMPLETE.intersection(response.flags):
+    if _INCOMPLETE.intersection(response.flags) or (response.status == PARTIAL_CONTENT and not _has_all(response)):
         return "", "cut"
     text = page_text(response)
     if text is None:
         return "", "undecodable"
-    may_be_cut = _UNDECLARED_LENGTH in response.flags
-    return ("", "cut") if may_be_cut and not endings.is_whole(text, urlsplit(response.url).netloc) else (text, None)
+    is_whole = _has_declared_length(response) or endings.is_whole(text, urlsplit(response.url).netloc)
+    return (text, None) if is_whole else ("", "cut")
+
+
+def _has_all(response: Response) -> bool:
+    """Whether a response with a range of a page has the whole page, as where a request asks for ``bytes=0-``."""
+    found = _WHOLE_RANGE.fullmatch(response.headers.get("Content-Range") or b"")
+    return found is not None and int(found[1]) + 1 == int(found[2])
+
+
+def _has_declared_length(response: Response) -> bool:
+    """Whether the server said where the response ends; otherwise the end of its connection is all that tells.
+
+    Of Scrapy's handlers only that of Twisted has a flag for it. It does not show the headers about the connection.
+    """
+    headers = response.headers
+    if "Content-Length" in headers or "Transfer-Encoding" in headers:
+        return True
+    ends_with_connection = response.protocol == "HTTP/1.0" or (headers.get("Connection") or b"").lower() == b"close"
+    return _UNDECLARED_LENGTH not in response.flags and not ends_with_connection
 
 
 def page_text(response: HtmlResponse) -> str | None:
@@ -138,12 +159,13 @@ class PageEndings:
 
     HTML allows to leave out the last end tags, and by itself such a page cannot be told from half of one. But pages of
     one template end alike, and connections break anywhere. So where no page of a host has its end tags, a page is whole
-    if it ends as :data:`PAGES_OF_ENDING` earlier ones did.
+    if it ends as :data:`PAGES_OF_ENDING` earlier ones did: with the same characters, or behind the same element, such
+    as a footer, if nothing follows that on any page, and what is around it ends on none.
     """
 
     def __init__(self) -> None:
-        self._hosts: dict[str, Counter[str] | None] = {}
-        """How often pages of a host ended in each way; None once one of them had its end tag."""
+        self._hosts: dict[str, _HostEndings | None] = {}
+        """How pages of a host ended; None once one of them had its end tag."""
 
     def is_whole(self, html: str, host: str) -> bool:
         """Whether the end of a page is there, as far as it and earlier pages of its host tell."""
@@ -152,14 +174,44 @@ class PageEndings:
             return True
         if host not in self._hosts and len(self._hosts) >= MAX_HOSTS:
             del self._hosts[next(iter(self._hosts))]
-        known = self._hosts.setdefault(host, Counter())
-        if known is None:
-            return False
-        ending = re.sub(r"\d+", "#", html[-2 * ENDING_SIZE :])[-ENDING_SIZE:]
-        if len(known) >= MAX_ENDINGS and ending not in known:
-            known.clear()
-        known[ending] += 1
-        return known[ending] > PAGES_OF_ENDING
+        known = self._hosts.setdefault(host, _HostEndings())
+        return known is not None and known.is_known(html)
+
+
+class _HostEndings:
+    """How often pages of a host ended in each way."""
+
+    def __init__(self) -> None:
+        self._characters: Counter[str] = Counter()
+        self._elements: Counter[str] = Counter()
+        self._refuted: set[str] = set()
+        """What is at the end of some pages, and in the middle of others."""
+
+    def is_known(self, html: str) -> bool:
+        """Whether enough earlier pages ended in the same way; the page is counted."""
+        html, end = _NUMBER.sub("#", html.rstrip()), ending(html)
+        characters, elements = html[-ENDING_SIZE:], set[str]()
+        if end.last is not None:
+            elements = {end.last, *end.open}
+        _make_room(self._characters)
+        _make_room(self._elements)
+        self._characters[characters] += 1
+        self._elements.update(elements)
+        self._refuted &= self._elements.keys() | self._characters.keys()
+        self._refuted |= end.elsewhere & self._elements.keys()
+        common = (way for way, count in self._characters.items() if count >= PAGES_OF_ENDING)
+        self._refuted.update(way for way in common if -1 < html.find(way) < len(html) - len(way))
+        is_last = end.last is not None and self._elements[end.last] > PAGES_OF_ENDING and not self._refuted & elements
+        return is_last or (self._characters[characters] > PAGES_OF_ENDING and characters not in self._refuted)
+
+
+def _make_room(times: Counter[str]) -> None:
+    """Where there are too many ways to end, forget those of one page; all, if most are those of several."""
+    if len(times) >= MAX_ENDINGS:
+        for way in [way for way, count in times.items() if count == 1]:
+            del times[way]
+        if len(times) > MAX_ENDINGS // 2:
+            times.clear()
 
 
 def is_inspection(request: Request) -> bool:

@@ -13,6 +13,7 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, cast
 
@@ -34,6 +35,8 @@ MAX_LINKS = 5_000
 """Links of one page; an index of this size has no text of its own."""
 MAX_TEXT = 1_000_000
 """Characters of text without scripts and white space: a novel. In some languages each character is a word."""
+MAX_DEPTH_OF_ENDING = 16
+"""Elements around the last one, at most, by which it is told how a page ends."""
 MAX_UNDECODABLE_SHARE = 0.1
 """Share of U+FFFD in the text above which the page was decoded with a wrong encoding."""
 MAX_CONTROL_SHARE = 0.01
@@ -58,24 +61,97 @@ def parse(
     A page of more than ``max_bytes`` characters is not parsed. A walk is faster if elements lack the methods of
     lxml.html, and parsing by a third if they lack the attributes that give no role.
     """
-    if len(html) > max_bytes:
-        return ParsedPage(None, "too_big")
-    if "\ufffe" in html or "\uffff" in html:  # these two stop the parser, as 0 does
-        html = html.replace("\ufffe", " ").replace("\uffff", " ")
-    text, controls, tags = sanitise(utf8(html, "replace"))
-    unjudged = _reason_not_to_parse(text, controls, tags)
+    text, unjudged, tags = _text_to_parse(html, max_bytes)
     if unjudged:
         return ParsedPage(None, unjudged)
-    if not with_idle_attributes:
-        text = drop_idle_attributes(text)
     try:
-        root = cast("HtmlElement | None", etree.fromstring(text + _SENTINEL_TAG, _PARSERS[with_html_methods]))
+        root = _tree(text if with_idle_attributes else drop_idle_attributes(text), with_html_methods=with_html_methods)
     except (etree.LxmlError, ValueError):
         return ParsedPage(None, "unparsable")
     if root is None or not _remove_sentinel(root):
         return ParsedPage(None, "cut")
     unjudged = _reason_not_to_judge(html, tags, root)
     return ParsedPage(None, unjudged) if unjudged else ParsedPage(root, None)
+
+
+def _text_to_parse(html: str, max_bytes: int) -> tuple[bytes, UnjudgedReason | None, int]:
+    """The bytes that may be parsed, why they are not to be, and how many ``<`` there are."""
+    if len(html) > max_bytes:
+        return b"", "too_big", 0
+    if "\ufffe" in html or "\uffff" in html:  # these two stop the parser, as 0 does
+        html = html.replace("\ufffe", " ").replace("\uffff", " ")
+    text, controls, tags = sanitise(utf8(html, "replace"))
+    return text, _reason_not_to_parse(text, controls, tags), tags
+
+
+def _tree(text: bytes, *, with_html_methods: bool) -> HtmlElement | None:
+    """The tree of a page with the sentinel behind it; may raise an LxmlError or a ValueError."""
+    return cast("HtmlElement | None", etree.fromstring(text + _SENTINEL_TAG, _PARSERS[with_html_methods]))
+
+
+@dataclass(frozen=True, slots=True)
+class Ending:
+    """How a page ends. An element is named by its tag, class and id, behind the tags of the elements around it."""
+
+    last: str | None
+    """The last element, which has ended; None where the last words stand in one that has not, or introduce others."""
+    open: frozenset[str]
+    """The elements around it, which have not ended; with a slash behind each."""
+    elsewhere: frozenset[str]
+    """What no page of this template ends with: elements that others follow, and with a slash those that have ended."""
+
+
+def ending(html: str, *, max_bytes: int = 5_000_000) -> Ending:
+    """How a page ends.
+
+    >>> ending("<nav>Home</nav><main><p>All of it.</p></main>").last
+    'html/body/main'
+    >>> ending("<nav>Home</nav><main><p>Half</p>").last, ending("<nav>Home</nav><main><p>Half").last
+    ('html/body/main/p', None)
+    >>> sorted(ending("<nav>Home</nav><main><p>Half</p>").open), sorted(ending("<nav>Home</nav><main>").elsewhere)
+    (['html/body/', 'html/body/main/'], ['html/body/nav', 'html/body/nav/'])
+    """
+    text, unjudged, _ = _text_to_parse(html, max_bytes)
+    root = None
+    with suppress(etree.LxmlError, ValueError):
+        root = None if unjudged else _tree(text, with_html_methods=False)
+    sentinel = None if root is None else next(root.iter(_SENTINEL), None)
+    if root is None or sentinel is None:
+        return Ending(None, frozenset(), frozenset())
+    around_end = set(sentinel.iterancestors())
+    last: str | None = None
+    still_open, elsewhere = set[str](), set[str]()
+    walk = [(root, "", 0)]
+    while walk:
+        element, around, depth = walk.pop()
+        inside = f"{around}{element.tag}/"
+        children = [child for child in element if child.tag not in _TELLS_NOTHING and child is not sentinel]
+        names = [inside + _element_name(child) for child in children]
+        elsewhere.update(names[:-1])
+        for child, name in zip(children, names, strict=True):
+            (still_open if child in around_end else elsewhere).add(name + "/")
+        if children and sentinel.getparent() is element and _ends_a_page(sentinel):
+            last = names[-1]
+        if depth < MAX_DEPTH_OF_ENDING:
+            walk += [(child, inside, depth + 1) for child in children]
+    return Ending(last, frozenset(still_open), frozenset(elsewhere))
+
+
+def _ends_a_page(sentinel: HtmlElement) -> bool:
+    """Whether an element has ended before the sentinel, and nothing was said since."""
+    before = sentinel.getprevious()
+    while before is not None and before.tag in _TELLS_NOTHING and _is_blank(before.tail):
+        before = before.getprevious()
+    return before is not None and before.tag not in _TELLS_NOTHING | _INTRODUCES and _is_blank(before.tail)
+
+
+def _element_name(element: etree._Element) -> str:
+    marks = f"{element.get('class') or ''}#{element.get('id') or ''}".rstrip("#")
+    return str(element.tag) + (f".{_NUMBER.sub('0', marks)}" if marks else "")
+
+
+def _is_blank(text: str | None) -> bool:
+    return text is None or not text.strip()
 
 
 _latest = "", b""
@@ -138,6 +214,11 @@ _PARSERS = {
 _SENTINEL = f"end-of-page-{os.urandom(8).hex()}"
 """Another name in each process, so that no page has such an element."""
 _SENTINEL_TAG = f"<{_SENTINEL}>".encode()
+_TELLS_NOTHING = NON_TEXT_TAGS | {"br", "hr", "img", "input", "link", "meta", "wbr"}
+"""Elements behind the last words of a page; none of them shows that what was before them has ended."""
+_INTRODUCES = frozenset("h1 h2 h3 h4 h5 h6 hgroup header nav caption legend summary thead dt".split())
+"""Elements that others follow on any whole page."""
+_NUMBER = re.compile(r"\d+")
 _ATTRIBUTE = re.compile(rb"""[^\s/>=]+(?:\s*=\s*(?:"[^"]*"|'[^']*'|[^\s>"'][^\s>]*))?""")
 
 

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
-from helpers.crawling import Crawl, PatientSpider, crawl
+from helpers.crawl_script import run
+from helpers.crawling import ADDON, Crawl, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
 from helpers.site_server import PlainServer
 from scrapy_simdedup import fingerprint_page
-from scrapy_simdedup.crawl.requests import ends_as_page
+from scrapy_simdedup.crawl.requests import PageEndings, ends_as_page
 
 
 async def read(server: PlainServer) -> Crawl:
@@ -39,6 +42,17 @@ async def test_half_a_page_is_kept_and_displaces_nobody(order: list[str]) -> Non
     assert found.stat("pages/dropped") == 1
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("kind", ["asyncio", "reactorless"])
+def test_half_a_page_is_kept_whichever_handler_downloads_it(kind: str) -> None:
+    """Scrapy's handler of aiohttp sets no flag."""
+    pages = {"/half": page("a", 1), "/whole": page("a", 2), "/again": page("a", 3)}
+    with PlainServer(pages, cut={"/half": len(pages["/half"]) - 60}) as server:
+        stats = run(kind, server.urls)["stats"]
+    assert stats["simdedup/pages/unjudged_reason_count/cut"] == 1
+    assert (stats["simdedup/pages/judged"], stats["simdedup/pages/dropped"]) == (2, 1)
+
+
 def without_end_tags(number: int, ending: str = "") -> str:
     footer = "<footer><p>The harbour office answers letters on weekdays between nine and five.</p></footer>"
     return page(number).replace("</body></html>", footer + ending)
@@ -51,6 +65,44 @@ async def test_pages_without_end_tags_are_judged_once_some_have_ended_alike() ->
     found = await read(PlainServer(pages))
     assert (found.stat("pages/unjudged_reason_count/cut"), found.stat("pages/judged")) == (3, 9)
     assert found.stat("pages/dropped") == 4
+
+
+def of_template(number: int) -> str:
+    """A page in a box, whose last words are its own, and which leaves the last two end tags out."""
+    links = f"<ul><li>{prose(f'links {number}', 8)}</li></ul>"
+    box = f"<div class=head><p>{prose('head', 20)}</p></div><div class=text><h1>On {number}</h1>{prose(number)}</div>"
+    return f"<html><body><div class=page>{box}</div><div class=more>{links}</div><script src=/count.js></script>"
+
+
+@on_asyncio
+async def test_pages_that_end_in_words_of_their_own_are_judged_once_some_ended_behind_the_same_element() -> None:
+    pages = {f"/{number}": of_template(number // 2) for number in range(12)}
+    found = await read(PlainServer(pages))
+    assert (found.stat("pages/unjudged_reason_count/cut"), found.stat("pages/judged")) == (3, 9)
+    assert found.stat("pages/dropped") == 4
+
+
+@on_asyncio
+async def test_a_page_that_breaks_behind_any_element_of_such_a_template_is_kept() -> None:
+    """There its end looks like one, but other pages go on behind that element, or end what is around it."""
+    whole = {f"/{number}": of_template(number) for number in range(6)}
+    ends = [found.end() for found in re.finditer(r"</\w+>", of_template(0))]
+    cut = {f"/half-{at}": at for at in ends if "</script>" in of_template(0)[at:] and "more" in of_template(0)[at:]}
+    found = await read(PlainServer(whole | {path: of_template(0) for path in cut}, cut=cut))
+    assert len(cut) > 8
+    assert found.stat("pages/unjudged_reason_count/cut") == 3 + len(cut)
+    assert len(found.items) == 6 + len(cut)
+
+
+@pytest.mark.parametrize("page_of", [of_template, without_end_tags])
+def test_no_place_of_a_page_is_its_end_but_the_end(page_of: Callable[[int], str]) -> None:
+    """Wherever a page breaks among whole ones; of the last script and the white space nothing is lost."""
+    endings = PageEndings()
+    assert [endings.is_whole(page_of(number), "a") for number in range(8)] == [False] * 3 + [True] * 5
+    said = page_of(9).rindex(page_of(9).rstrip().removesuffix("<script src=/count.js></script>")[-8:])
+    for at in range(60, said, 7):
+        assert not endings.is_whole(page_of(9)[:at], "a")
+    assert endings.is_whole(page_of(10), "a")
 
 
 @on_asyncio
@@ -78,6 +130,22 @@ async def test_a_site_whose_pages_are_all_unjudged_is_in_the_summary_with_the_re
     assert found.stat("pages/unjudged_reason_count/cut") == 12
     assert "warning: 12 of 12 pages of 127.0.0.1 are unjudged (cut): each came in part" in caplog.text
     assert "only end tags, or pages that ended alike, show that all is there" in caplog.text
+
+
+class SoundServers:
+    """As in the guide about tuning."""
+
+    def process_response(self, request: Any, response: Any) -> Any:
+        response.headers.setdefault("Content-Length", str(len(response.body)))
+        return response
+
+
+@on_asyncio
+async def test_a_middleware_can_say_that_a_server_sends_whole_pages() -> None:
+    pages = {f"/{number}": without_end_tags(number // 2, prose(f"end {number // 2}")) for number in range(12)}
+    with PlainServer(pages) as server:
+        found = await crawl(PatientSpider, ADDON | {"DOWNLOADER_MIDDLEWARES": {SoundServers: 545}}, urls=server.urls)
+    assert (found.stat("pages/judged"), found.stat("pages/dropped")) == (12, 6)
 
 
 @pytest.mark.parametrize(
