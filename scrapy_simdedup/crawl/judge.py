@@ -90,11 +90,12 @@ class Judge:
     async def _wait(self, verdict: Verdict, page: FetchedPage) -> tuple[Verdict, str]:
         """The verdict once the original is settled, or else a pending one, and why nothing waits any longer."""
         # Feeds are stored when the crawl is over: nobody can wait for that.
-        deadline = time.monotonic() + (self._settings.pending_timeout if self._settings.confirm != "feed" else 0.0)
+        waits_for_feed = self._settings.confirm == "feed"
+        deadline = time.monotonic() + (0.0 if waits_for_feed else self._settings.pending_timeout)
         while (original := verdict.pending) is not None:
             left = deadline - time.monotonic()
             if left <= 0 or not self._crawler.crawling:
-                return verdict, "closing" if left > 0 else "timeout"
+                return verdict, "closing" if left > 0 else "feed" if waits_for_feed else "timeout"
             self._tracker.release_unclaimed(original, self._parking.is_under_way)
             poll = min(MAX_POLL_SECONDS, max(POLL_SECONDS, POLL_SECONDS_PER_WAITING * len(self._page_settled)), left)
             was_settled = await self._page_settled.wait((original.site, original.id), poll)

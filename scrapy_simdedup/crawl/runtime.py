@@ -8,6 +8,7 @@ import json
 import logging
 import time
 import weakref
+from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from datetime import datetime, timezone
@@ -238,9 +239,7 @@ class Runtime:
         await self.redesign_alerts.flush()
         await self.url_skipper.close()
         await self.worker_pool.close()
-        missing = self._missing_parts()
-        if self.settings.url_rules and self.url_skipper.mode == "off" and not self._is_inspection:
-            missing.append("SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'")
+        missing = [*self._missing_parts(), *([] if self._is_inspection else self._settings_without_effect())]
         await self.reporter.write(self.url_skipper, self.delivery_tracker.seconds_per_page, missing)
         await self.detector.close()
         summary = summarize(
@@ -264,6 +263,20 @@ class Runtime:
                 "what its callback or a pipeline loses is not made good by its repeats"
             ]
         return []
+
+    def _settings_without_effect(self) -> Iterator[str]:
+        """Sentences about settings that did nothing in this crawl, and what is to be set beside them."""
+        if self.settings.url_rules and self.url_skipper.mode == "off":
+            yield "SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'"
+        if not self.detector.store.lasts:
+            of_runs = {
+                "SIMDEDUP_UNCHANGED = 'drop'": self.settings.is_anywhere("unchanged", "drop"),
+                "SIMDEDUP_AGAINST = 'history'": self.settings.against == "history",
+                "SIMDEDUP_UNCHANGED_BY": self.item_values.is_on,
+            }
+            for setting in (name for name, is_set in of_runs.items() if is_set):
+                remedy = "set SIMDEDUP_STORE, such as 'sqlite:///pages.sqlite'"
+                yield f"{setting} knows of no earlier run, as the store ends with the crawl; {remedy}"
 
 
 class RuntimeComponent:

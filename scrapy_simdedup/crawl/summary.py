@@ -15,11 +15,12 @@ WAITED_IN_VAIN = {
     "timeout": "after SIMDEDUP_PENDING_TIMEOUT",
     "no_room": "with no room to wait",
     "closing": "as the crawl ended",
+    "feed": "as nothing counts as delivered before the feeds are stored (SIMDEDUP_CONFIRM = 'feed')",
 }
 """Why repeats do not wait any longer for originals that are still in work, in words."""
 WHY_KEPT = {
     "for_links": ("known page", "visited for links, having given no item before"),
-    "other_callback": ("page", "kept, whose content another callback got"),
+    "other_callback": ("page", "kept, whose content another callback or spider got"),
     "other_arguments": ("repeat", "kept, whose requests brought other values for the items (cb_kwargs, meta)"),
     "for_callback": ("repeat", "kept for an errback that asks again, or for links without delivery middlewares"),
     "within_budget": ("repeat", "kept within SIMDEDUP_MAX_COPIES"),
@@ -30,6 +31,8 @@ WHY_KEPT = {
 MAX_SHOWN_BOUND = 0.2
 """The greatest bound of what the skipped lead to that is told. A small crawl has a greater one, however often it was
 checked, as the bound takes each request for one that is checked most seldom; there the checks are counted."""
+MIN_TOLD_STRAYS = 5
+"""Pages that did not get to a callback before the summary says so, if they are more than the others."""
 MIN_SHOWN_SECONDS = 0.05
 """Seconds that are told as saved; less would be shown as none."""
 
@@ -159,11 +162,18 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
         reasons = ", ".join(f"{count} {reason}" for reason, count in unjudged.most_common())
         lines.append(f"  {plural(unjudged.total(), 'page')} kept unjudged: {reasons}")
         lines += [f"  warning: {sentence}" for sentence in stats.sites.warnings()]
-    released = ", ".join(f"{n:,} {why}" for why, n in stats.by_reason("released_reason_count/").most_common())
+    failures = stats.by_reason("released_reason_count/")
+    released = ", ".join(f"{n:,} {why}" for why, n in failures.most_common())
     lines.append(
         f"  {plural(stats['confirmed'], 'page')} delivered, {stats['released']:,} released"
         + (f": {released}" if released else "")
     )
+    strays = failures["request_died"] + failures["never_reached"]
+    if strays >= MIN_TOLD_STRAYS and strays > stats["confirmed"]:
+        lines.append(
+            f"  warning: {plural(strays, 'page')} did not get to a callback, so repeats of these are kept; see whether "
+            "a downloader middleware takes pages out or gives responses another request, or a callback awaits them"
+        )
     kept = stats.by_reason("pages/kept_reason_count/") + Counter(preferred=stats["pages/preferred"])
     if stats["itemless"]:
         tries = f"; {plural(kept['no_item_yet'], 'repeat')} of such pages kept, as these may give one"
@@ -173,8 +183,8 @@ def _delivery_lines(stats: CrawlStats) -> list[str]:
     if waited := stats.by_reason("pages/in_work_reason_count/"):
         count = waited.total()
         originals = "its original was" if count == 1 else "their originals were"
-        reasons = ", ".join(f"{n:,} {WAITED_IN_VAIN.get(why, why)}" for why, n in waited.most_common())
-        lines.append(f"  {plural(count, 'repeat')} kept, as {originals} still in work: {reasons}")
+        why = ", ".join(f"{n:,} {WAITED_IN_VAIN.get(why, why)}" for why, n in waited.most_common())
+        lines.append(f"  {plural(count, 'repeat')} kept, as {originals} still in work: {why}")
     if stats.repeated:
         lines.append("  most repeated:")
         lines += [f"    {count:>5} × {url}" for url, count in stats.repeated.most_common(5)]

@@ -186,12 +186,15 @@ async def test_a_callback_that_awaits_its_own_twin_does_not_hang_the_crawl(site:
 
 
 @on_asyncio
-async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Path) -> None:
+async def test_confirmation_can_wait_for_the_feed(site: Site, tmp_path: Path, caplog: Any) -> None:
     feed = tmp_path / "items.jsonl"
     settings = ADDON | {"SIMDEDUP_CONFIRM": "feed", "FEEDS": {str(feed): {"format": "jsonlines"}}}
-    done = await crawl(PathsSpider, settings | {"SIMDEDUP_PENDING_TIMEOUT": 0}, urls=serve_twins(site))
+    done = await crawl(PathsSpider, settings, urls=serve_twins(site))
     assert (done.stat("confirmed"), done.stat("pages/dropped")) == (3, 0), "before that, no page displaces another"
     assert len(feed.read_text().splitlines()) == 3
+    assert (
+        "2 repeats kept, as their originals were still in work: 2 as nothing counts as delivered before" in caplog.text
+    )
 
 
 @on_asyncio
@@ -233,6 +236,22 @@ async def test_a_feed_that_cannot_be_opened_confirms_nothing(site: Site, tmp_pat
     done = await crawl(PathsSpider, {**ADDON, **feed, "SIMDEDUP_CONFIRM": "feed"}, urls=serve_twins(site, 1))
     assert done.stat("confirmed") == 0
     assert done.stat("released_reason_count/feed_failed") == 1
+
+
+class OtherRequests:
+    """A downloader middleware that gives each response a request of its own."""
+
+    def process_response(self, request: Any, response: Any) -> Any:
+        return response.replace(request=request.copy())
+
+
+@on_asyncio
+async def test_the_summary_says_where_no_page_gets_to_its_callback_by_its_own_request(site: Site, caplog: Any) -> None:
+    middlewares = {"DOWNLOADER_MIDDLEWARES": {OtherRequests: 600}}
+    done = await crawl(PathsSpider, ADDON | middlewares, urls=serve_twins(site, 5))
+    assert len(done.items) == 5
+    assert "warning: 5 pages did not get to a callback, so repeats of these are kept" in caplog.text
+    assert "gives responses another request" in caplog.text
 
 
 @on_asyncio

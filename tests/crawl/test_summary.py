@@ -203,6 +203,29 @@ async def test_rules_about_urls_that_cannot_act_are_named(
     assert (note in caplog.text) is not acts
 
 
+@pytest.mark.parametrize(
+    ("settings", "named"),
+    [
+        ({"SIMDEDUP_UNCHANGED": "drop"}, "SIMDEDUP_UNCHANGED = 'drop'"),
+        ({"SIMDEDUP_SITE_SETTINGS": {"127.0.0.1": {"unchanged": "drop"}}}, "SIMDEDUP_UNCHANGED = 'drop'"),
+        ({"SIMDEDUP_UNCHANGED_BY": ["url"]}, "SIMDEDUP_UNCHANGED_BY"),
+        ({"SIMDEDUP_AGAINST": "history"}, "SIMDEDUP_AGAINST = 'history'"),
+    ],
+)
+@on_asyncio
+async def test_settings_about_earlier_runs_that_no_store_remembers_are_named(
+    site: Site, caplog: pytest.LogCaptureFixture, tmp_path: Path, settings: dict[str, Any], named: str
+) -> None:
+    site["/a"] = page("a")
+    await crawl(PathsSpider, ADDON | settings, urls=site.urls("/a"))
+    assert f"note: {named} knows of no earlier run" in caplog.text
+    assert "set SIMDEDUP_STORE, such as 'sqlite:///pages.sqlite'" in caplog.text
+    caplog.clear()
+    store = {"SIMDEDUP_STORE": f"sqlite:///{(tmp_path / 'pages.sqlite').as_posix()}"}
+    await crawl(PathsSpider, ADDON | settings | store, urls=site.urls("/a"))
+    assert "note:" not in caplog.text
+
+
 @on_asyncio
 async def test_a_crawl_of_nothing_has_a_summary(site: Site, caplog: pytest.LogCaptureFixture) -> None:
     await crawl(PathsSpider, ADDON, urls=[])
