@@ -72,7 +72,7 @@ async def run_rollback(context: Context) -> int:
 
     def choose(record: Record) -> bool:
         runs.add(record.run)
-        return record.run == run
+        return run in record.runs
 
     async with context.open_store() as store:
         counts = await forget(context, store, None, choose, originals=False)
@@ -129,7 +129,7 @@ async def forget(
     async for home, record in context.records(store, site):
         if choose(record):
             chosen[home].append(record.id)
-            notes[home].add(page_note_key(record.key, record.handler))
+            notes[home].update(page_note_key(record.key, handler) for handler in record.handlers)
             pages[home].add(record.original if originals and record.original else record.key)
         if originals and record.original and record.state != "duplicate":
             replacements[home][record.key] = record.original
@@ -143,7 +143,7 @@ async def forget(
             is_repeat = record.state == "duplicate" and record.original in keys
             if (is_one or is_repeat) and record.id not in known:
                 others[home].append(record.id)
-                notes[home].add(page_note_key(record.key, record.handler))
+                notes[home].update(page_note_key(record.key, handler) for handler in record.handlers)
     if not context.options.dry_run:
         for home in pages:
             ids = chosen[home] + others[home]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable
 from functools import partial
 
@@ -63,6 +64,8 @@ class CandidateIndex:
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
         self._handler = np.zeros(_FIRST_ROWS, np.uint32)
         self._handlers: dict[str, int] = {"": ANY_HANDLER}
+        self._numbers: defaultdict[str, list[int]] = defaultdict(list, {"": [ANY_HANDLER]})
+        """By handler the numbers of those of records that hold it."""
 
     @property
     def size(self) -> int:
@@ -81,11 +84,12 @@ class CandidateIndex:
 
     def handled_alike(self, rows: Rows, handler: str) -> NDArray[np.bool_]:
         """Whether records are of a handler, or of one that nobody knows."""
-        number = self._handlers.get(handler, -1)
-        if number == ANY_HANDLER:
+        if not handler:
             return np.ones(len(rows), np.bool_)
         handlers = self._handler[rows]
-        alike: NDArray[np.bool_] = (handlers == number) | (handlers == ANY_HANDLER)
+        alike: NDArray[np.bool_] = handlers == ANY_HANDLER
+        for number in self._numbers.get(handler, ()):
+            alike |= handlers == number
         return alike
 
     def has(self, slot: int, id_: int) -> bool:
@@ -111,11 +115,19 @@ class CandidateIndex:
         self._exact[slot], self._body[slot] = _number(fp.exact), _number(fp.body)
         self._title[slot] = fp.title & _NUMBER
         self._group[slot] = comparison_group(fp)
-        self._handler[slot] = self._handlers.setdefault(record.handler, len(self._handlers))
+        self._handler[slot] = self._number_of(record)
         self.update(slot, record)
         if self._inverted is not None and not fp.unjudged:
             self._inverted.add(slot, fp.comparison_row[0])
         return True
+
+    def _number_of(self, record: Record) -> int:
+        number = self._handlers.get(record.handler)
+        if number is None:
+            number = self._handlers[record.handler] = len(self._handlers)
+            for handler in record.handlers:
+                self._numbers[handler].append(number)
+        return number
 
     def update(self, slot: int, record: Record) -> None:
         """Take in the new state of a record that is there; its fingerprint does not change."""

@@ -290,7 +290,7 @@ class NearDuplicateDetector:
         """Whether a page is of a handler that never gives items, as far as is known here."""
         index = self._logs.indexes.known(page.site)
         record = None if index is None else index.previous_version(page.key, self.run)
-        return index is not None and record is not None and not index.may_give_items(record.handler)
+        return index is not None and record is not None and not index.may_give_items(record.handlers[0])
 
     def passes_items_on(self, handler: str, *, url: str) -> None:
         """Tell that pages of a handler, such as that with this URL, may give their items by way of other callbacks."""

@@ -24,6 +24,9 @@ from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
+MAX_HANDLERS = 8
+"""Spiders and callbacks that a record remembers to have got what a page says, the latest."""
+
 
 class Decision(NamedTuple):
     """A verdict, and what the store is to remember of it."""
@@ -193,7 +196,7 @@ def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:
 
 def handled_alike(page: FetchedPage, other: Record) -> bool:
     """Whether two pages were got by the same callback for the same spider, or may have been."""
-    return page.handler == other.handler or not (page.handler and other.handler)
+    return page.handler in other.handlers or not (page.handler and other.handler)
 
 
 def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex) -> Decision:
@@ -206,6 +209,7 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
                 other_headline=_headline_differs(page, original),
                 other_text=text_differs(page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)),
             )
+            page = page._replace(handler=_handlers(page, revisit, index))
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)
         cluster = index.cluster_key(original)
         rival = index.replacements.pending(cluster, page.key)
@@ -299,7 +303,26 @@ def _decide_revisit(
             reason = "for_links"
         else:
             return Decision(verdict._replace(is_duplicate=True), again)
+    page = page._replace(handler=_handlers(page, revisit, index))
     return _keep(page, revisit, verdict._replace(reason=reason), cluster)
+
+
+def _handlers(page: FetchedPage, revisit: Revisit | None, index: SiteIndex) -> str:
+    """The handler of a page, and those that got items of what it says under its URL before: a line each.
+
+    So spiders that fetch the same pages in turn each know what they had. Where little words may have changed unseen,
+    nobody had just this; and who had no items may come for the links.
+    """
+    if revisit is None or revisit.kind != "unchanged" or revisit.unit_changes is None or not page.handler:
+        return page.handler
+    before = revisit.record
+    delivered = _delivered_content(before, index)
+    if not before.handler or delivered is None or delivered.state != "confirmed":
+        return page.handler
+    own, *others = before.handler.split("\n")
+    known = zip(before.handlers, [f"{own}\t{before.run}", *others], strict=True)
+    others = [line for handler, line in known if handler != page.handler]
+    return "\n".join([page.handler, *others[: MAX_HANDLERS - 1]])
 
 
 def _has_other_template(now: PageFingerprint, before: PageFingerprint) -> bool:

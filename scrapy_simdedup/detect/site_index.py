@@ -197,7 +197,7 @@ class SiteIndex:
         before = next((version for version in versions if version.id < id_ and version.settled), None)
         if now is None or before is None or now.kind != "unchanged" or before.state not in {"confirmed", "duplicate"}:
             return False
-        return bool(now.handler and before.handler) and now.handler != before.handler
+        return bool(now.handler and before.handler) and now.handlers[0] not in before.handlers
 
     def versions_by_path(self, url: str, fp: PageFingerprint) -> Iterator[Record]:
         """Pages of earlier runs that may be this one: of the same path, title and h1; the newest first."""
@@ -352,10 +352,10 @@ class HandlerItems:
     def observe(self, record: Record) -> None:
         """Take in a record of any state."""
         if record.state == "confirmed":
-            self._giving.add(record.handler)
-        elif record.state == "itemless" and record.handler not in self._giving:
-            self._pages[record.handler] += 1
-            self._tries[record.handler] += record.original is not None
+            self._giving.update(record.handlers)
+        elif record.state == "itemless" and record.handlers[0] not in self._giving:
+            self._pages[record.handlers[0]] += 1
+            self._tries[record.handlers[0]] += record.original is not None
 
     def may_give(self, handler: str) -> bool:
         """Whether a page of this handler may give items, so that it is worth trying."""

@@ -83,11 +83,22 @@ class Record(NamedTuple):
     changes: int
     """How often the page's content differed from the content before."""
     handler: str = ""
-    """The spider and the callback that got the page; empty where none is known, or where it does not matter."""
+    """The spider and the callback that got the page; empty where none is known, or where it does not matter. Then, a
+    line each, others that got just what it says before, with the run behind a tab."""
     id: int = 0
     """The counter of the site's log when the record was appended; unique in its site, and 0 until then."""
     position: int = 0
     """The counter of the site's log at the record's last change; 0 until it is stored."""
+
+    @property
+    def handlers(self) -> list[str]:
+        """Those of :attr:`handler`, the latest first."""
+        return [line.partition("\t")[0] for line in self.handler.split("\n")]
+
+    @property
+    def runs(self) -> set[str]:
+        """The runs of :attr:`handlers`."""
+        return {self.run, *(line.partition("\t")[2] for line in self.handler.split("\n")[1:])}
 
     def __repr__(self) -> str:
         return f"<Record {self.id} {self.state} {self.kind} in {shorten(self.run, 30)}: {shorten(self.url)}>"

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from helpers.command_line import Crawled
+from helpers.crawling import ADDON, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio, wait_for
 from helpers.pages import page
 from helpers.site_server import Site
@@ -104,6 +105,20 @@ async def test_rollback_takes_out_what_a_run_wrote(shop: Crawled) -> None:
     again = await shop.crawl(**INCREMENTAL)
     assert again.urls == [shop.site.url("/new")], "as if the bad run had never been"
     assert shop.call("rollback", "bad").code == 1
+
+
+@on_asyncio
+async def test_rollback_takes_out_what_a_run_delivered_and_another_spider_fetched_since(shop: Crawled) -> None:
+    class OtherSpider(PatientSpider):
+        name = "other"
+
+    settings = ADDON | {"SIMDEDUP_STORE": shop.store, "SIMDEDUP_UNCHANGED": "drop"}
+    urls = shop.site.urls("/1", "/2")
+    await crawl(PatientSpider, settings | {"SIMDEDUP_RUN": "bad"}, urls=urls)
+    await crawl(OtherSpider, settings, urls=urls)
+    assert (await crawl(PatientSpider, settings, urls=urls)).urls == []
+    assert shop.call("rollback", "bad", "--json").json["pages"] == 2
+    assert (await crawl(PatientSpider, settings, urls=urls)).urls == urls
 
 
 @on_asyncio

@@ -14,7 +14,7 @@ from scrapy.spiders import CrawlSpider, Rule
 
 from helpers.crawling import ADDON, ONE_BY_ONE, PatientSpider, crawl
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import page
+from helpers.pages import page, prose
 from helpers.site_server import Site
 from scrapy_simdedup.crawl.requests import handler_name, passes_item_on
 
@@ -134,6 +134,63 @@ async def test_a_page_that_did_not_change_is_got_by_a_callback_that_never_had_it
         for name in ("parse", "parse", "parse_item", "parse_item")
     ]
     assert by == [[("parse", "a")], [], [("parse_item", "a")], []]
+
+
+@on_asyncio
+async def test_spiders_that_fetch_the_same_pages_in_turn_each_export_what_is_new_to_them(
+    site: Site, tmp_path: Path
+) -> None:
+    """A page that neither saw change is news for neither; an edit is news for both, whoever comes first."""
+
+    class OtherSpider(PatientSpider):
+        name = "other"
+
+    settings = ADDON | {"SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.sqlite'}", "SIMDEDUP_UNCHANGED": "drop"}
+    paths = ["/a", "/a?print", "/b", "/b?print"]
+
+    async def run(spider: type[PatientSpider], wrapping: int, **edited: str) -> list[str]:
+        for path in paths:
+            name = path[1]
+            site[path] = page(name, f"{path} {wrapping}", body=prose(name) + edited.get(name, ""))
+        done = await crawl(spider, settings, urls=site.urls(*paths))
+        return [url.removeprefix(site.root)[1] for url in done.urls]
+
+    assert await run(PatientSpider, 1) == ["a", "b"]
+    assert await run(OtherSpider, 2) == ["a", "b"]
+    for wrapping in (3, 5):
+        assert await run(PatientSpider, wrapping) == await run(OtherSpider, wrapping + 1) == []
+    edit = "<p>It is closed on Mondays now.</p>"
+    assert await run(OtherSpider, 7, b=edit) == ["b"]
+    assert await run(OtherSpider, 8, b=edit) == []
+    assert await run(PatientSpider, 9, b=edit) == ["b"]
+    assert await run(PatientSpider, 10, b=edit) == await run(OtherSpider, 11, b=edit) == []
+
+
+@on_asyncio
+async def test_a_list_of_one_spider_that_gives_another_items_is_visited_for_its_links(
+    site: Site, tmp_path: Path
+) -> None:
+    """To the one it is a page with items, to the other one that leads on."""
+
+    class Items(PatientSpider):
+        async def start(self) -> Any:
+            async for request in super().start():
+                yield request.replace(meta={"is_start_request": False})
+
+    class Lists(Items):
+        name = "lists"
+
+        def parse(self, response: Any) -> Any:
+            self.called.append(response.url)
+            return ()
+
+    settings = ADDON | {"SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.sqlite'}", "SIMDEDUP_UNCHANGED": "drop"}
+    site["/list"] = page("list")
+    called = []
+    for spider in (Lists, Items, Lists, Items, Items, Lists):
+        done = await crawl(spider, settings, urls=site.urls("/list"))
+        called.append(len(done.spider.called))
+    assert called == [1, 1, 1, 0, 0, 1]
 
 
 def free_function(response: Any) -> None: ...
