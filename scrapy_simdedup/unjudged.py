@@ -28,6 +28,7 @@ UnjudgedReason: TypeAlias = Literal[
     "too_much_text",
     "too_short",
     "undecodable",
+    "unended",
     "unknown",
     "unparsable",
     "unreadable",
@@ -59,8 +60,7 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     "cut": Unjudged(
         "came in part, or the parser had to cut it",
         compared_by_body=True,
-        remedy="see how it ends: without a length only end tags, or pages that ended alike, show that all is there; the"
-        " guide on tuning has a middleware for servers that are sound",
+        remedy="see whether the server ends its responses too soon, or a tag, comment or script of the page never ends",
     ),
     "empty": Unjudged("has no text of its own", remedy="where scripts make the text, render the page"),
     "error": Unjudged("met a failure of this package", remedy="see the log, and report it"),
@@ -92,6 +92,11 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
         "names an encoding that is none, or not its own",
         remedy="set the right encoding in a downloader middleware, by response.replace(encoding=...)",
     ),
+    "unended": Unjudged(
+        "may have come in part, as nothing shows that its end is there",
+        remedy="see how it ends: without a length only end tags, or pages that ended alike, show that all is there; the"
+        " guide on tuning has a middleware for servers that are sound",
+    ),
     "unknown": Unjudged("is unjudged for a reason that was not told"),
     "unparsable": Unjudged("made the parser fail"),
     "unreadable": Unjudged("was fingerprinted in a way that is not known here"),
@@ -100,3 +105,5 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
 }
 COMPARED_BY_BODY = frozenset(reason for reason, implied in UNJUDGED.items() if implied.compared_by_body)
 """The reasons of pages that repeat only what is the same byte for byte."""
+OF_OWN_PAST = frozenset({None, "too_short", "unended"})
+"""What pages are judged as whose text is compared with what their own URLs gave before."""

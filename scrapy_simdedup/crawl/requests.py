@@ -81,7 +81,10 @@ def is_opted_in(request: Request) -> bool:
 
 
 def read_response(request: Request, response: Response, endings: PageEndings) -> tuple[str, UnjudgedReason | None]:
-    """The text of a page as it is judged, and None; or no text, and the reason why the response is kept unjudged."""
+    """The text of a page as it is judged, and None; or no text, and the reason why the response is kept unjudged.
+
+    A page that is ``unended`` has its text, by which it is compared with its own past alone.
+    """
     if not is_opted_in(request):
         return "", "opted_out"
     if not 200 <= response.status < 300:
@@ -94,7 +97,7 @@ def read_response(request: Request, response: Response, endings: PageEndings) ->
     if text is None:
         return "", "undecodable"
     is_whole = _has_declared_length(response) or endings.is_whole(text, urlsplit(response.url).netloc)
-    return (text, None) if is_whole else ("", "cut")
+    return text, None if is_whole else "unended"
 
 
 def _has_all(response: Response) -> bool:

@@ -160,7 +160,7 @@ class ResponseHandler:
             await self._record_gone_pages(request, response, key)
         if self._item_values.is_on and reason != "opted_out" and not is_inspected:
             self._item_values.page_fetched(request, response, key)
-        if reason is not None:
+        if reason not in {None, "unended"}:
             if UNJUDGED[reason].counted:
                 is_answer = response.status != NOT_MODIFIED  # that says only that the page is as it was
                 self._stats.not_judged(reason, site_of(response.url, self._settings.scope) if is_answer else "")
@@ -171,6 +171,7 @@ class ResponseHandler:
         canonical = declared_canonical_url(response.text, response.url) if self._needs_canonical else None
         about: dict[str, Any] = {"handler": handler, "canonical": canonical, "known_since": known_since}
         is_plain = is_ordinary(request) and not any(brought_along(request))
+        about["is_whole"] = reason is None
         about["is_filtered"] = self._filters_requests and is_plain
         about["asked_for"] = request.meta.get(META_ASKED_FOR, (site, None))[1]
         fetch = self._fetch(request, response, text, key, site=site, is_doubted=second == DOUBTFUL, **about)

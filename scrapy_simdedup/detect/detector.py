@@ -185,6 +185,7 @@ class NearDuplicateDetector:
         is_doubted: bool = False,
         asked_for: bytes | None = None,
         is_filtered: bool = False,
+        is_whole: bool = True,
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
@@ -201,12 +202,16 @@ class NearDuplicateDetector:
             is_doubted: whether its verdict was a doubtful one, after which it is judged as if that had not been.
             asked_for: the key of the original for which it was dropped, if it is fetched again to see what it says.
             is_filtered: whether its request is one that is made once per run, as those without ``dont_filter`` are.
+            is_whole: whether its end is known to be there; else it is compared with what its URL gave before, and with
+                no other page.
         """
         key, url, site = self._address(url, key, site, html)
         settings = self._page_settings.of(url)
         fp = await self._fingerprint(html, url, key, site, settings, identity=identity)
         read = None
-        if fp.page_units is None and fp.units is not None:
+        if not is_whole:
+            fp = fp.as_unended()
+        elif fp.page_units is None and fp.units is not None:
             read = partial(self._fingerprinter.fingerprint, html, url, settings, body=fp.body, identity=identity)
         handler, context = "" if settings.callbacks == "any" else handler, self.context
         about = context.run, context.worker, context.now(), settings, canonical, known_since

@@ -131,8 +131,11 @@ def _choose(
         if reason != "no_item_yet":  # else the page is compared with its own past alone
             reason = None
         return _decide_revisit(page, revisit, revisit.kind, index, cluster=cluster, reason=reason)
-    if page.fingerprint.unjudged:
-        return _keep(page, revisit, Verdict("unjudged", reason=page.fingerprint.unjudged))
+    if unjudged := page.fingerprint.unjudged:
+        kept = _keep(page, revisit, Verdict("unjudged", reason=unjudged))
+        # What may be half of it does not take the place of what is known to be a whole page.
+        was_whole = revisit is not None and PageFingerprint.from_bytes(revisit.record.fingerprint).unjudged is None
+        return kept._replace(record=None, replaced=None) if was_whole and unjudged == "unended" else kept
     if match is None:
         return _keep(page, revisit, Verdict("new"))
     verdict = _verdict_about(match, settings)

@@ -20,6 +20,7 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
 from scrapy_simdedup.page.amounts import is_amount
 from scrapy_simdedup.store.base import IMPORTED, Record
+from scrapy_simdedup.unjudged import OF_OWN_PAST
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,8 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
         return Revisit(record, "unchanged", 1.0, 0, same, no_change, evidence_of_equal(before))
     by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
     reasons = {now.unjudged, before.unjudged}
-    if by_units and "too_short" in reasons and reasons <= {None, "too_short"} and before.extractor == now.extractor:
-        return _compare_short(now, before, record, clocks)
+    if by_units and reasons != {None} and reasons <= OF_OWN_PAST and before.extractor == now.extractor:
+        return _compare_unjudged(now, before, record, clocks)
     if now.unjudged or before.extractor != now.extractor:
         return Revisit(record)
     if before.unjudged:
@@ -110,15 +111,20 @@ def evidence_of_equal(before: PageFingerprint) -> ClockEvidence | None:
     )
 
 
-def _compare_short(now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]) -> Revisit:
-    """A page too short to be compared with others: it is unchanged where its few units are, whatever its code says.
+def _compare_unjudged(
+    now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]
+) -> Revisit:
+    """A page that is compared with its own past alone: it is unchanged where its units are, whatever its code says.
 
-    It may have been longer, or be so now, by a notice or a menu that only some answers have.
+    One that is too short may have been longer, or be so now, by a notice or a menu that only some answers have.
     """
     other_kind: VerdictKind | None = None if now.unjudged else "changed"
     if now.page_units is None or before.units is None or not before.units.sequence:
         return Revisit(record, other_kind)
+    evidence: ClockEvidence | None
     changes, evidence = _compare_units(now, before, clocks)
+    if "unended" in {now.unjudged, before.unjudged}:  # what differs may be where it ends
+        evidence = None
     same = not changes and (now.data, now.h1) == (before.data, before.h1)
     if now.unjudged == before.unjudged:
         same = same and now.total == before.total

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from typing import Literal, cast
 
@@ -17,7 +17,7 @@ from scrapy_simdedup.fingerprint.novelty import longest_own_text, own_word_limit
 from scrapy_simdedup.fingerprint.similarity import BELOW_THRESHOLD_FACTOR, Scores
 from scrapy_simdedup.fingerprint.text_units import PageUnits, TextUnits
 from scrapy_simdedup.fingerprint.unit_changes import STRUCTURE_SIZE
-from scrapy_simdedup.unjudged import COMPARED_BY_BODY, UnjudgedReason
+from scrapy_simdedup.unjudged import COMPARED_BY_BODY, OF_OWN_PAST, UnjudgedReason
 
 ALGORITHM = 8
 """Version of the algorithm, raised whenever the same page would give another fingerprint."""
@@ -181,6 +181,21 @@ class PageFingerprint:
     def score(self, many: NDArray[np.void]) -> Scores:
         """The scores of this page, which is judged, against many given as their :attr:`comparison_row`, shape (n,)."""
         return METHODS[self.method].score(self.comparison_row[0], many)
+
+    def as_unended(self) -> PageFingerprint:
+        """The fingerprint where nothing shows that the page has come to its end."""
+        if self.unjudged not in OF_OWN_PAST | COMPARED_BY_BODY:
+            return self
+        none = Digests(bytes(8))
+        return replace(
+            self,
+            unjudged="unended",
+            simhash=0,
+            exact=none.exact,
+            odd_signatures=none.odd_signatures,
+            odd_headings=none.odd_headings,
+            sketch=none.sketch,
+        )
 
     def _comparison_bytes(self) -> bytes:
         counts = _COUNTS.pack(

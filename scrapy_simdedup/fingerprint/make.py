@@ -28,7 +28,7 @@ from scrapy_simdedup.page.parse import utf8
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings, Extractor, Mask
-from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.unjudged import OF_OWN_PAST, UnjudgedReason
 
 try:
     from scrapy_simdedup.fingerprint._hashing import split_words
@@ -107,7 +107,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     if data and not unjudged:  # then equal texts are no equal pages
         digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
     units = None
-    if settings.keeps_units and unjudged in {None, "too_short"}:
+    if settings.keeps_units and unjudged in OF_OWN_PAST:
         units = page_units(shingles, page.blocks, settings.shingle_size)
         title, offer = page.own_title, page.offer
         if settings.ignore:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
+from urllib.parse import urlsplit
 
 import pytest
 
@@ -38,7 +40,7 @@ async def test_half_a_page_is_kept_and_displaces_nobody(order: list[str]) -> Non
     server = PlainServer({path: pages[path] for path in order}, cut={"/half": len(pages["/half"]) - 60})
     found = await read(server)
     assert [url.removeprefix(server.url("")) for url in found.urls] == order[:2]
-    assert found.stat("pages/unjudged_reason_count/cut") == 1
+    assert found.stat("pages/unjudged_reason_count/unended") == 1
     assert found.stat("pages/dropped") == 1
 
 
@@ -49,7 +51,7 @@ def test_half_a_page_is_kept_whichever_handler_downloads_it(kind: str) -> None:
     pages = {"/half": page("a", 1), "/whole": page("a", 2), "/again": page("a", 3)}
     with PlainServer(pages, cut={"/half": len(pages["/half"]) - 60}) as server:
         stats = run(kind, server.urls)["stats"]
-    assert stats["simdedup/pages/unjudged_reason_count/cut"] == 1
+    assert stats["simdedup/pages/unjudged_reason_count/unended"] == 1
     assert (stats["simdedup/pages/judged"], stats["simdedup/pages/dropped"]) == (2, 1)
 
 
@@ -63,7 +65,7 @@ async def test_pages_without_end_tags_are_judged_once_some_have_ended_alike() ->
     """HTML allows to leave the last end tags out; a counter of seconds at the end makes no difference."""
     pages = {f"/{number}": without_end_tags(number // 2, f"<p>Made in 0.0{number} s") for number in range(12)}
     found = await read(PlainServer(pages))
-    assert (found.stat("pages/unjudged_reason_count/cut"), found.stat("pages/judged")) == (3, 9)
+    assert (found.stat("pages/unjudged_reason_count/unended"), found.stat("pages/judged")) == (3, 9)
     assert found.stat("pages/dropped") == 4
 
 
@@ -78,7 +80,7 @@ def of_template(number: int) -> str:
 async def test_pages_that_end_in_words_of_their_own_are_judged_once_some_ended_behind_the_same_element() -> None:
     pages = {f"/{number}": of_template(number // 2) for number in range(12)}
     found = await read(PlainServer(pages))
-    assert (found.stat("pages/unjudged_reason_count/cut"), found.stat("pages/judged")) == (3, 9)
+    assert (found.stat("pages/unjudged_reason_count/unended"), found.stat("pages/judged")) == (3, 9)
     assert found.stat("pages/dropped") == 4
 
 
@@ -90,7 +92,7 @@ async def test_a_page_that_breaks_behind_any_element_of_such_a_template_is_kept(
     cut = {f"/half-{at}": at for at in ends if "</script>" in of_template(0)[at:] and "more" in of_template(0)[at:]}
     found = await read(PlainServer(whole | {path: of_template(0) for path in cut}, cut=cut))
     assert len(cut) > 8
-    assert found.stat("pages/unjudged_reason_count/cut") == 3 + len(cut)
+    assert found.stat("pages/unjudged_reason_count/unended") == 3 + len(cut)
     assert len(found.items) == 6 + len(cut)
 
 
@@ -110,7 +112,7 @@ async def test_half_a_page_without_end_tags_is_kept() -> None:
     pages = {f"/{number}": without_end_tags(number) for number in range(6)} | {"/half": without_end_tags(0)}
     found = await read(PlainServer(pages, cut={"/half": len(pages["/half"]) - 60}))
     assert len(found.items) == 7
-    assert found.stat("pages/unjudged_reason_count/cut") == 4
+    assert found.stat("pages/unjudged_reason_count/unended") == 4
 
 
 @on_asyncio
@@ -118,7 +120,7 @@ async def test_pages_that_break_at_one_place_are_halves_where_others_have_their_
     """A server that dies once its menu is sent leaves pages that all end with the menu."""
     pages = {"/whole": page(0)} | {f"/{number}": without_end_tags(number) for number in range(8)}
     found = await read(PlainServer(pages))
-    assert found.stat("pages/unjudged_reason_count/cut") == 8
+    assert found.stat("pages/unjudged_reason_count/unended") == 8
 
 
 @on_asyncio
@@ -127,8 +129,8 @@ async def test_a_site_whose_pages_are_all_unjudged_is_in_the_summary_with_the_re
     pages = {f"/{number}": without_end_tags(number, prose(f"end {number}")) for number in range(12)}
     found = await read(PlainServer(pages))
     assert len(found.items) == 12
-    assert found.stat("pages/unjudged_reason_count/cut") == 12
-    assert "warning: 12 of 12 pages of 127.0.0.1 are unjudged (cut): each came in part" in caplog.text
+    assert found.stat("pages/unjudged_reason_count/unended") == 12
+    assert "warning: 12 of 12 pages of 127.0.0.1 are unjudged (unended): each may have come in part" in caplog.text
     assert "only end tags, or pages that ended alike, show that all is there" in caplog.text
 
 
@@ -191,3 +193,51 @@ def test_the_end_of_a_page_is_found_in_linear_time() -> None:
     """Even where nothing that was begun behind it ever ends."""
     for part in ("</body><!--", "<!---->", "</html><script>", " ", "<script></script>", "<style>"):
         ends_as_page("</body>" + part * 200_000)
+
+
+class TestInLaterRuns:
+    """A page of which nothing shows its end is compared with its own past, and with no other page."""
+
+    @staticmethod
+    def flat(number: int, edit: str = "") -> str:
+        """A page that ends paragraph by paragraph."""
+        return f"<html><body><h1>On {number}</h1>{prose(number)}{edit}{prose(f'end {number}', 80)}"
+
+    @staticmethod
+    async def crawl_again(pages: dict[str, str], store: Path, cut: dict[str, int] | None = None, port: int = 0) -> Any:
+        settings = {"SIMDEDUP_STORE": f"sqlite:///{store.as_posix()}", "SIMDEDUP_UNCHANGED": "drop"}
+        with PlainServer(pages, cut=cut, port=port) as server:
+            found = await crawl(PatientSpider, ADDON | settings, urls=server.urls)
+        return server.port, [urlsplit(url).path for url in found.urls], found
+
+    @on_asyncio
+    async def test_such_pages_are_exported_where_they_changed(self, tmp_path: Path) -> None:
+        def pages(edit: str = "") -> dict[str, str]:
+            return {f"/{number}": self.flat(number, edit if number == 4 else "") for number in range(6)}
+
+        store = tmp_path / "pages.sqlite"
+        port, first, found = await self.crawl_again(pages(), store)
+        assert (len(first), found.stat("pages/unjudged_reason_count/unended")) == (6, 6)
+        assert (await self.crawl_again(pages(), store, port=port))[1] == []
+        edit = "<p>The harbour is closed on Mondays.</p>"
+        assert (await self.crawl_again(pages(edit), store, port=port))[1] == ["/4"]
+        assert (await self.crawl_again(pages(edit), store, port=port))[1] == []
+
+    @on_asyncio
+    async def test_half_a_page_takes_no_place_of_the_whole(self, tmp_path: Path) -> None:
+        """It is exported each time that it comes, and the whole page is not, as it did not change."""
+        store, pages = tmp_path / "pages.sqlite", {f"/{number}": of_template(number) for number in range(6)}
+        port, first, _ = await self.crawl_again(pages, store)
+        assert len(first) == 6
+        assert (await self.crawl_again(pages, store, port=port))[1] == []
+        cut = {"/5": len(pages["/5"]) // 2}
+        assert (await self.crawl_again(pages, store, cut, port))[1] == ["/5"]
+        assert (await self.crawl_again(pages, store, port=port))[1] == []
+
+    @on_asyncio
+    async def test_two_halves_that_are_the_same_are_no_repeats(self, tmp_path: Path) -> None:
+        pages = {f"/{number}": page("one", 1, body=prose("one") + prose(number)) for number in range(4)}
+        cut = dict.fromkeys(pages, len(pages["/0"]) // 2)
+        assert len({html[: cut[path]] for path, html in pages.items()}) == 1
+        _, exported, _ = await self.crawl_again(pages, tmp_path / "pages.sqlite", cut)
+        assert exported == list(pages)

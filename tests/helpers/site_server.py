@@ -87,7 +87,7 @@ class PlainServer:
     Pages are served by their paths; those of ``cut`` end after so many bytes.
     """
 
-    def __init__(self, pages: dict[str, str], cut: dict[str, int] | None = None) -> None:
+    def __init__(self, pages: dict[str, str], cut: dict[str, int] | None = None, port: int = 0) -> None:
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 path = self.rfile.readline().split()[1].decode()
@@ -97,9 +97,12 @@ class PlainServer:
                 body = body[: (cut or {}).get(path, len(body))]
                 self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body)
 
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Handler)
-        self._server.daemon_threads = True
-        self._root = f"http://127.0.0.1:{self._server.server_address[1]}"
+        class Server(socketserver.ThreadingTCPServer):
+            allow_reuse_address = daemon_threads = True
+
+        self._server = Server(("127.0.0.1", port), Handler)
+        self.port = self._server.server_address[1]
+        self._root = f"http://127.0.0.1:{self.port}"
         self.urls = [self._root + path for path in pages]
 
     def url(self, path: str) -> str:
