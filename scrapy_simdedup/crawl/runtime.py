@@ -58,6 +58,8 @@ ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
 BUSY_ATTEMPTS = 11
 """How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
+YOUNG_OBJECTS = 2_000
+"""Objects from which on the garbage collector looks at new ones: the default of Python 3.13; before, it was 700."""
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
 
@@ -83,7 +85,8 @@ class Runtime:
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
         self._is_resumable = bool(self.settings.run or jobdir)
-        self._has_frozen = False
+        self._thresholds: tuple[int, int, int] | None = None
+        """Those of the garbage collector before it was spared; None if it was not."""
         self.stats: CrawlStats = CrawlStats(crawler.stats)
         self.worker_pool: WorkerPool = WorkerPool(
             self.settings.workers, self.settings.worker_timeout, self.stats.extracted
@@ -189,7 +192,7 @@ class Runtime:
         self.links.open(tracks_delivery=self.tracks_delivery)
         self.dropped_feed.open()
         self.handler.open(tracks_delivery=self.tracks_delivery)
-        self._has_frozen = not self._is_inspection and _freeze_objects()
+        self._thresholds = None if self._is_inspection else _spare_collector()
         self._heartbeat_tasks.start(self._send_heartbeats())
         if self._is_resumable and self.detector.store.lasts and not self._is_inspection:
             await self.second_fetches.open(
@@ -227,8 +230,9 @@ class Runtime:
         if not self.handler.is_open:
             return
         self.handler.close()
-        if self._has_frozen:
+        if self._thresholds is not None:
             gc.unfreeze()
+            gc.set_threshold(*self._thresholds)
         self.dropped_feed.close()
         self.delivery_tracker.close()
         self.page_settled.notify_all()
@@ -316,15 +320,20 @@ def probe_store(url: str, settings: DedupSettings) -> None:
         logger.debug("The store could not be tried before the crawl", exc_info=True)
 
 
-def _freeze_objects() -> bool:
+def _spare_collector() -> tuple[int, int, int] | None:
     """Have the garbage collector pass over what is there, which stays to the end of the crawl as a rule.
 
-    It would look at all of it every hundred pages. False if somebody else froze some, or this Python cannot.
+    It would look at all of it every hundred pages; and at what is new once a page, as Scrapy makes some hundred tasks
+    for the output of each callback, of several objects each, which are gone a moment later. Its thresholds before; None
+    if somebody else froze some objects, or this Python cannot.
     """
     if not hasattr(gc, "freeze") or gc.get_freeze_count():
-        return False
+        return None
     gc.freeze()
-    return True
+    before = gc.get_threshold()
+    if 0 < before[0] < YOUNG_OBJECTS:
+        gc.set_threshold(YOUNG_OBJECTS)
+    return before
 
 
 async def _open(url: str, settings: DedupSettings, sleep: Sleep) -> None:

@@ -82,19 +82,28 @@ async def test_a_dropped_page_is_let_go_before_the_garbage_collector_comes(
 @on_asyncio
 async def test_while_it_crawls_the_garbage_collector_looks_only_at_what_came_since_it_began(site: Site) -> None:
     frozen: list[int] = []
+    thresholds: list[int] = []
 
     class Looking(PathsSpider):
         def parse(self, response: Any) -> Any:
             frozen.append(gc.get_freeze_count())
+            thresholds.append(gc.get_threshold()[0])
             yield from super().parse(response)
 
     urls = serve_articles(site)
+    before = gc.get_threshold()
     gc.unfreeze()  # what is frozen for the tests
     try:
-        await crawl(Looking, urls=urls)
+        for young, expected in ((700, 2_000), (5_000, 5_000), (0, 0)):  # 0 has it never look by itself
+            gc.set_threshold(young)
+            await crawl(Looking, urls=urls)
+            assert set(thresholds) == {expected}
+            assert gc.get_threshold()[0] == young
+            thresholds.clear()
         assert min(frozen) > 10_000
         assert gc.get_freeze_count() == 0
     finally:
+        gc.set_threshold(*before)
         gc.freeze()
     await crawl(PathsSpider, urls=urls)
     assert gc.get_freeze_count() > 10_000
