@@ -17,7 +17,7 @@ import tempfile
 import threading
 import time
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -77,7 +77,7 @@ def make_prints(directory: Path, pages: int, sites: int) -> float:
 
 def site_fingerprints(one: PageFingerprint, count: int, seed: int) -> Iterator[tuple[int, np.ndarray]]:
     """The bytes of the fingerprints of a site, each in a row, and the number of the first of them."""
-    raw, rng, first = bytes(replace(one, units=None)), np.random.default_rng((2, seed)), 0
+    raw, rng, first = bytes(one._replace(units=None)), np.random.default_rng((2, seed)), 0
     simhash, exact, body, sketch = one.simhash.to_bytes(8, "little"), one.exact, one.body, one.sketch
     for simhashes, sketches in crowd_marks(one, count, seed):
         rows = np.tile(np.frombuffer(raw, np.uint8), (len(simhashes), 1))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -37,8 +36,7 @@ def crowd(one: PageFingerprint, count: int, seed: int = 1) -> Iterator[PageFinge
     for simhashes, sketches in crowd_marks(one, count, seed):
         for number in range(len(simhashes)):
             digest = hashlib.blake2b(b"%d %d" % (seed, start + number), digest_size=20).digest()
-            yield replace(
-                one,
+            yield one._replace(
                 simhash=int.from_bytes(simhashes[number].tobytes(), "little"),
                 sketch=sketches[number].tobytes(),
                 exact=digest[:8],

@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from hashlib import blake2b
 from heapq import heapreplace
 from typing import Any
@@ -119,7 +119,7 @@ def _fingerprint_row(
         return {"fingerprint": bytes(made), "size": size}
     made = fingerprint(html, settings, secret)
     return {
-        "fingerprint": bytes(replace(made, units=None)),
+        "fingerprint": bytes(made._replace(units=None)),
         "units": None if made.page_units is None else tables.pack_units(made.page_units, url),
         "canonical": declared_canonical_url(html, url) if settings.prefer else None,
         "size": size,
@@ -221,7 +221,7 @@ def fingerprint_of(raw: bytes, units: bytes | None) -> PageFingerprint:
     if units is None:
         return found
     page_units = tables.unpack_units(units)
-    return replace(found, units=keep_units(page_units), page_units=page_units)
+    return found._replace(units=keep_units(page_units), page_units=page_units)
 
 
 def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:

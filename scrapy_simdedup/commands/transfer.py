@@ -6,7 +6,6 @@ import dbm
 import sqlite3
 import time
 from contextlib import ExitStack, closing
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import IO, Any
@@ -164,7 +163,7 @@ async def run_migrate(context: Context) -> int:
     url = context.persistent_store_url
     source, times = _read_plugin_file(context.options.file)
     async with NearDuplicateDetector(url, settings=context.settings) as detector:
-        nothing = bytes(replace(fingerprint("", context.settings, detector.secret), unjudged=IMPORTED))
+        nothing = bytes(fingerprint("", context.settings, detector.secret)._replace(unjudged=IMPORTED))
         writer = BulkWriter(detector.store)
         with context.console.progress("pages read", len(times)) as show:
             for done, (key, seconds) in enumerate(times.items(), 1):

@@ -7,7 +7,6 @@ import hashlib
 import secrets
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import replace
 from functools import partial
 from typing import Any
 
@@ -244,7 +243,7 @@ class NearDuplicateDetector:
         sample, settings = self._opened(), self.settings_for(url)
         extractor = settings.extractor
         fp.check_comparable(
-            sample if extractor == sample.extractor else replace(sample, extractor=extractor, model=model_of(extractor))
+            sample if extractor == sample.extractor else sample._replace(extractor=extractor, model=model_of(extractor))
         )
         context = self.context
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), settings)
@@ -333,7 +332,7 @@ class NearDuplicateDetector:
         knows_identity = identity is not None or not self.settings.looks_for_identity
         found = known.same_body(body, key, settings.extractor) if known is not None and knows_identity else None
         if found is not None:
-            return found if identity is None else replace(found, identity=identity_digest(identity, self.secret))
+            return found if identity is None else found._replace(identity=identity_digest(identity, self.secret))
         return await self._fingerprinter.fingerprint(html, url, settings, body=body, identity=identity)
 
     def _opened(self) -> PageFingerprint:

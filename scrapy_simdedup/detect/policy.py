@@ -67,7 +67,7 @@ def decide(
     """
     settings, fp = page.settings, page.fingerprint
     if clocks and fp.page_units is not None and fp.units is not None and fp.units.joined_by:
-        fp = replace(fp, units=keep_units(fp.page_units, clocks))
+        fp = fp._replace(units=keep_units(fp.page_units, clocks))
         page = page._replace(fingerprint=fp)
     match = index.best_match(page, clocks)
     revisit, evidence = _compare_with_past(page, index, clocks)
@@ -292,7 +292,7 @@ def _decide_revisit(
     is_unwanted = settings.unchanged == "drop" or (page.is_filtered and before.run == page.run)
     if kind == "unchanged" and is_unwanted and not isinstance(settings.unchanged_by, tuple):
         delivered = _delivered_content(before, index)
-        known = replace(PageFingerprint.from_bytes(before.fingerprint), structure=page.fingerprint.structure)
+        known = PageFingerprint.from_bytes(before.fingerprint)._replace(structure=page.fingerprint.structure)
         if revisit.unit_changes is not None and _has_other_template(page.fingerprint, known):
             known = page.fingerprint  # else no comment would be told from the old template's lines any more
         again = before._replace(fingerprint=bytes(known), last_seen=page.now, visits=before.visits + 1)

@@ -10,7 +10,6 @@ they are, instead of being written a second time, and the verdicts cannot part f
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
 from functools import partial
 
 from scrapy_simdedup.detect import clocks
@@ -126,7 +125,7 @@ class SiteJudge:
         read, known = None, self.known_fingerprint(fp.body, url=url, key=key)
         if known is not None:
             # As in a crawl, where such a page is read only once its text units are asked for.
-            read, fp = None if known.units is None else partial(_given, fp), replace(known, identity=fp.identity)
+            read, fp = None if known.units is None else partial(_given, fp), known._replace(identity=fp.identity)
         about = self.run, WORKER, time, self._page_settings.of(url)
         page = FetchedPage(self._site, key, url, fp, *about, canonical=canonical, read=read)
         verdict = run_at_once(self._transactions.judge(page, keep_pending=True))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import struct
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from functools import lru_cache
-from typing import Literal, cast
+from typing import Literal, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -48,8 +48,7 @@ class Comparison:
         return table_html(self.kind, (), [("similarity", bar_html(self.similarity)), ("differing bits", self.distance)])
 
 
-@dataclass(frozen=True, slots=True)
-class PageFingerprint:
+class PageFingerprint(NamedTuple):
     """A page in few bytes, by the default method at most 930; the same in every process, platform and Python.
 
     What :func:`~scrapy_simdedup.fingerprint_page` made also knows the text units of the page that it was made of, so it
@@ -110,8 +109,17 @@ class PageFingerprint:
     """32 bits of what the page is about, as ``SIMDEDUP_IDENTITY`` says; 0 where that is not known."""
     units: TextUnits | None = None
     """The text units (:mod:`scrapy_simdedup.fingerprint.text_units`); None if nobody asked for them, or if unjudged."""
-    page_units: PageUnits | None = field(default=None, repr=False, compare=False)
-    """The text units of the page at hand; no part of the bytes, so None in what was read from bytes."""
+    page_units: PageUnits | None = None
+    """The text units of the page at hand; neither compared nor in the bytes, so None in what was read from these."""
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, PageFingerprint) and self[:-1] == other[:-1]
+
+    def __ne__(self, other: object) -> bool:
+        return not self == other
+
+    def __hash__(self) -> int:
+        return hash(self[:-1])
 
     def __repr__(self) -> str:
         found = self.unjudged or f"simhash {self.simhash:0{self.bits // 4}x}"
@@ -187,8 +195,7 @@ class PageFingerprint:
         if self.unjudged not in OF_OWN_PAST | COMPARED_BY_BODY:
             return self
         none = Digests(bytes(8))
-        return replace(
-            self,
+        return self._replace(
             unjudged="unended",
             simhash=0,
             exact=none.exact,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,7 +40,7 @@ async def check(pages: list[Fetch], keywords: dict[str, Any]) -> None:
         units = None if made.page_units is None else pack_units(made.page_units, page.url)
         canonical = declared_canonical_url(page.html, page.url) if judge.settings_for(page.url).prefer else None
         judge.begin(site_of(page.url, judge.settings.scope), forget=False)
-        fp = fingerprint_of(bytes(replace(made, units=None)), units)
+        fp = fingerprint_of(bytes(made._replace(units=None)), units)
         judged = judge.judge(fp, url=page.url, key=page.key, time=page.time, canonical=canonical)
         assert as_said(judged) == as_said(expected), (page.url, keywords)
 

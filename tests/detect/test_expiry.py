@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections import Counter
 from collections.abc import Sequence
-from dataclasses import replace
 
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
@@ -119,7 +118,7 @@ async def test_the_oldest_of_too_many_pages_leave_what_workers_hold(store_url: s
     """However many pages a site had, the arrays stay as small as its cap, in the workers that only read of it too."""
     clock, store = Clock(0.0), MemoryStore() if store_url == "memory:" else store_url
     workers = [await opened(store, clock, worker=name, max_pages_per_site=20) for name in ("w1", "w2")]
-    prints = [replace(print_of(number), secret_id=word_hasher(workers[0].secret).secret_id) for number in range(200)]
+    prints = [print_of(number)._replace(secret_id=word_hasher(workers[0].secret).secret_id) for number in range(200)]
     for number, fp in enumerate(prints):
         clock.seconds += 1
         worker = workers[number // 5 % 2]

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterator
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -40,8 +39,8 @@ def versions(fp: PageFingerprint, count: int, rng: random.Random) -> Iterator[Pa
     for _ in range(count):
         level = fp.sketch[:1] if fp.method == "shingles" else b""
         sketch = level + rng.randbytes(len(fp.sketch) - len(level))
-        yield replace(
-            fp, sketch=sketch, exact=rng.randbytes(8), simhash=rng.getrandbits(fp.bits), body=rng.randbytes(8)
+        yield fp._replace(
+            sketch=sketch, exact=rng.randbytes(8), simhash=rng.getrandbits(fp.bits), body=rng.randbytes(8)
         )
 
 
@@ -93,7 +92,7 @@ def test_pages_that_change_again_and_again_leave_no_keys_behind(name: str) -> No
         sizes.append(index._originals.size)
     assert max(sizes[3_000:]) <= 1.1 * max(sizes[:3_000])
     for key, other in last.items():
-        asked = replace(other, exact=bytes(8))
+        asked = other._replace(exact=bytes(8))
         match = index.best_match(asking(asked))
         assert match is not None
         assert match.record.key == b"%d" % key

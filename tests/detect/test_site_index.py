@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -41,7 +40,7 @@ def prints(draw: st.DrawFn, bits: int = 64) -> PageFingerprint:
     seed, edits, headline = draw(st.tuples(st.integers(0, 3), st.integers(0, 24), st.sampled_from([0, 0, 1, 2])))
     made = print_of(seed, edits, headline=headline, bits=bits)
     if draw(st.integers(0, 9)) == 0:
-        made = replace(made, sketch=bytes(len(made.sketch)))  # of a page that is all frame
+        made = made._replace(sketch=bytes(len(made.sketch)))  # of a page that is all frame
     return made
 
 
@@ -82,8 +81,8 @@ def test_nothing_is_missed_at_the_border_of_a_chunk(monkeypatch: pytest.MonkeyPa
 def test_the_nearest_are_looked_at_where_too_many_are_near(monkeypatch: pytest.MonkeyPatch) -> None:
     """However many pages crowd around one, the time it takes is bounded; its copy is among the nearest."""
     monkeypatch.setattr(candidate_index, "MAX_IN_RADIUS", 5)
-    crowd = [record(replace(print_of(2), simhash=print_of(1).simhash ^ (1 << 60)), b"%d" % at) for at in range(50)]
-    index = index_of(*crowd, record(replace(print_of(1), exact=b"8 bytes."), b"copy"), *crowd)
+    crowd = [record(print_of(2)._replace(simhash=print_of(1).simhash ^ (1 << 60)), b"%d" % at) for at in range(50)]
+    index = index_of(*crowd, record(print_of(1)._replace(exact=b"8 bytes."), b"copy"), *crowd)
     assert found(index, print_of(1))[0] == b"copy"
 
 
@@ -148,8 +147,8 @@ def test_an_equal_page_is_found_before_all_that_are_like_it() -> None:
 
 def test_equal_pages_are_equal_even_where_the_sketch_is_empty() -> None:
     """Of pages that are all frame it keeps so little that nothing may be left."""
-    bare = replace(print_of(1), sketch=bytes(len(print_of(1).sketch)))
-    index = index_of(record(bare, b"in work", "reserved"), record(replace(bare, exact=b"8 bytes."), b"other"))
+    bare = print_of(1)._replace(sketch=bytes(len(print_of(1).sketch)))
+    index = index_of(record(bare, b"in work", "reserved"), record(bare._replace(exact=b"8 bytes."), b"other"))
     assert found(index, bare) == (b"in work", 1.0, 0)
 
 
@@ -189,7 +188,7 @@ def test_what_was_not_judged_is_equal_only_byte_for_byte_and_only_if_it_has_cont
 
 def test_texts_that_were_found_in_different_ways_are_not_compared() -> None:
     index = index_of(record(print_of(1), b"a"))
-    assert found(index, replace(print_of(1), extractor="readability")) is None
+    assert found(index, print_of(1)._replace(extractor="readability")) is None
 
 
 def test_a_body_seen_before_gives_its_fingerprint() -> None:

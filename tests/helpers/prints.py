@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from helpers import store_records
@@ -44,7 +44,7 @@ def print_of(seed: int, edits: int = 0, *, headline: int = 0, bits: int = 64) ->
         for _ in range(8):
             sketch[rng.randrange(len(sketch))] = rng.randrange(256)
     exact, body = rng.randbytes(8), rng.randbytes(8)
-    return replace(made, simhash=simhash, sketch=bytes(sketch), exact=exact, body=body, title=headline, h1=headline)
+    return made._replace(simhash=simhash, sketch=bytes(sketch), exact=exact, body=body, title=headline, h1=headline)
 
 
 def asking(
@@ -58,7 +58,7 @@ def asking(
 
 def unjudged_print(seed: int, reason: str) -> PageFingerprint:
     """A fingerprint of a page that could not be judged."""
-    return replace(fingerprint("", DedupSettings()), unjudged=reason, body=random.Random(seed).randbytes(8))
+    return fingerprint("", DedupSettings())._replace(unjudged=reason, body=random.Random(seed).randbytes(8))
 
 
 def record(fp: PageFingerprint, key: bytes, state: Any = "confirmed", run: str = "monday", **changes: Any) -> Record:
