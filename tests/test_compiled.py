@@ -19,7 +19,7 @@ from helpers.pages import page
 from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page, page_markdown
 from scrapy_simdedup.fingerprint import features, hashing, similarity, sketch, text_units
-from scrapy_simdedup.fingerprint.hashing import MAX_QUICK_CHECK_FAILURES, WordHasher, split_words, word_hasher
+from scrapy_simdedup.fingerprint.hashing import MAX_NFKC_GROWTH, WordHasher, split_words, word_hasher
 from scrapy_simdedup.page import block_tree, boilerplate_texts, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page import parse as parsing
@@ -356,8 +356,12 @@ _words = st.one_of(st.text(max_size=30), st.text(SIGNS, max_size=9), st.text("ab
 
 @law
 @given(st.lists(_words), st.sampled_from(SECRETS))
-@example(["\xb2" * MAX_QUICK_CHECK_FAILURES, "a\xb2"], SECRETS[0])
+@example(["\xbd" * (MAX_NFKC_GROWTH + more) for more in (-1, 0, 1)] * 2, SECRETS[0])
+@example(["\xbd", "\xbd" * MAX_NFKC_GROWTH], SECRETS[0])
+@example(["ab" * 9_000, *["\ufdfa" * 60] * 20, "a\ufdfa"], SECRETS[0])
 @example(["\ufdfa" * 200, "a\ufdfa"], SECRETS[0])
+@example(["e\u0301+\u3099l"], SECRETS[0])
+@example(["हिन्दी में ́ é ﷺ", "한국어 한"] * 200, SECRETS[0])
 def test_it_finds_the_same_words(texts: list[str], hashes: WordHasher) -> None:
     """In any script, in any normal form, and however long."""
     words, counts = _hashing.hash_words(texts, hashes.keys, hashes.digest)

@@ -6,6 +6,8 @@ from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.stdint cimport uint32_t, uint64_t
 from libc.string cimport memcpy
 
+from unicodedata import normalize
+
 import numpy as np
 
 from scrapy_simdedup.fingerprint import hashing as _hashing
@@ -20,11 +22,12 @@ cdef extern from "Python.h":
 cdef enum:
     TEXT_END = 30  # of hashing, as the next
     CODE_POINT_MASK = 0x1FFFFF
+cdef str LIGATURE = _hashing.LIGATURE
 cdef uint32_t IS_SIGN = _hashing.IS_SIGN
 cdef uint32_t IS_OWN_WORD = _hashing.IS_OWN_WORD
 cdef uint32_t IS_MARK = _hashing.IS_MARK
 cdef uint32_t FAILS_QUICK_CHECK = _hashing.FAILS_QUICK_CHECK
-cdef Py_ssize_t MAX_QUICK_CHECK_FAILURES = _hashing.MAX_QUICK_CHECK_FAILURES
+cdef Py_ssize_t MAX_NFKC_GROWTH = _hashing.MAX_NFKC_GROWTH
 
 
 def hash_words(texts, const uint64_t[::1] keys not None, digest):
@@ -33,16 +36,14 @@ def hash_words(texts, const uint64_t[::1] keys not None, digest):
     cdef Words made = Words(keys, digest)
     counts = np.empty(len(texts), np.intp)
     cdef Py_ssize_t[::1] count = counts
-    cdef Py_ssize_t number, before, failures = 0
+    cdef Py_ssize_t number, before
     cdef str text
     for number, text in enumerate(texts):
         before = made.count
         if not made.add_text(text, &fold_table[0]):
-            failures += count_quick_check_failures(text, &fold_table[0])
-            if failures > MAX_QUICK_CHECK_FAILURES:  # whether the page is normalised depends on all its texts
-                return _hashing.hash_words(texts, keys.base, digest)
             made.count = before
-            made.add_normalised(text, &fold_table[0])
+            if not made.add_normalised(text, &fold_table[0]):  # whether the page is depends on all its texts
+                return _hashing.hash_words(texts, keys.base, digest)
         count[number] = made.count - before
     return made.hashes(), counts
 
@@ -52,7 +53,10 @@ def split_words(str text not None):
     cdef const uint32_t[::1] fold_table = _hashing.fold_table()
     cdef Words made = Words(None, None)
     made.words = []
-    return made.words if made.add_text(text, &fold_table[0]) else _hashing.split_words(text)
+    if made.add_text(text, &fold_table[0]):
+        return made.words
+    made.words = []
+    return made.words if made.add_normalised(text, &fold_table[0]) else _hashing.split_words(text)
 
 
 def hash_shingles(const uint64_t[::1] words not None, const Py_ssize_t[::1] counts not None, Py_ssize_t size):
@@ -85,13 +89,6 @@ cdef inline uint64_t mixed(uint64_t number) noexcept:
     return number ^ (number >> 33)
 
 
-cdef Py_ssize_t count_quick_check_failures(str text, const uint32_t* fold_table) noexcept:
-    cdef Py_ssize_t place, count = 0
-    for place in range(len(text)):
-        count += fold_table[PyUnicode_READ(PyUnicode_KIND(text), PyUnicode_DATA(text), place)] & FAILS_QUICK_CHECK != 0
-    return count
-
-
 @cython.final
 cdef class Words:
     """The hashes of the words so far."""
@@ -102,6 +99,8 @@ cdef class Words:
     """Where to put the words, if these are wanted and not their hashes."""
     cdef uint64_t* numbers
     cdef Py_ssize_t count, room
+    cdef Py_ssize_t letters, ligatures, normal
+    """Characters and ligatures of the texts that were normalised, and their characters in normal form."""
     cdef unsigned char* word
     """Room for a word."""
     cdef Py_ssize_t word_room
@@ -142,12 +141,20 @@ cdef class Words:
         self.end(here)
         return True
 
-    cdef int add_normalised(self, str text, const uint32_t* fold_table) except -1:
-        """Add the words of a text in normal form, without marks that are no words."""
-        cdef str normal = _hashing.normal_form(folded(text, fold_table))
+    cdef bint add_normalised(self, str text, const uint32_t* fold_table) except -1:
+        """Add the words of a text in normal form, without marks that are no words; False if that may grow too much."""
+        cdef str letters = _hashing.without_long_marks(folded(text, fold_table)), normal
         cdef Py_ssize_t place
         cdef uint32_t code
         cdef unsigned char* here
+        self.letters += len(letters)
+        self.ligatures += letters.count(LIGATURE)
+        if 17 * self.ligatures > self.letters + MAX_NFKC_GROWTH:
+            return False
+        normal = normalize("NFKC", letters)
+        self.normal += len(normal)
+        if self.normal >= 2 * self.letters + MAX_NFKC_GROWTH:
+            return False
         self.reserve(len(normal))
         here = self.word
         for place in range(len(normal)):
@@ -162,7 +169,7 @@ cdef class Words:
             elif not code & IS_MARK:
                 here = behind_letter(here, code & CODE_POINT_MASK)
         self.end(here)
-        return 0
+        return True
 
     cdef unsigned char* behind_sign(
         self, unsigned char* here, uint32_t sign, str text, Py_ssize_t place, const uint32_t* fold_table
@@ -171,7 +178,7 @@ cdef class Words:
         cdef uint32_t code = IS_MARK
         if here is self.word or (sign == c"#" and not (here == self.word + 1 and c"a" <= self.word[0] <= c"z")):
             return self.end(here)
-        while code & IS_MARK:
+        while code & (IS_MARK | IS_OWN_WORD) == IS_MARK:  # what is left out in normal form
             place += 1
             code = 0
             if place < len(text):

@@ -77,12 +77,10 @@ _ASSIGNED, _MARKED = 0x40000, 0x20000
 """Beyond these code points there are no letters, and no marks that normalising moves."""
 _LONG_MARKS = re.compile(r"([^\w\s\0]{32})[^\w\s\0]+")
 """The rest of a long run of marks, which normalising would sort in quadratic time."""
-_LIGATURE = "\ufdfa"
-_MAX_NFKC_GROWTH = 1_000
+LIGATURE = "\ufdfa"
+MAX_NFKC_GROWTH = 1_000
 """Characters by which normalising may make a text longer than twice its length. The ligature stands for 18 characters,
 and a page full of it would only cost time."""
-MAX_QUICK_CHECK_FAILURES = _MAX_NFKC_GROWTH // 18
-"""Characters that cannot make a text so long, even if each is the ligature."""
 Hashes: TypeAlias = "NDArray[np.uint64]"
 Rows: TypeAlias = "NDArray[np.intp]"
 _STEP = 8
@@ -151,11 +149,16 @@ def normalised_words(text: str) -> str:
 
 def normal_form(letters: str) -> str:
     """Letters in normal form KC, without the rest of long runs of marks; as they are where that would grow too much."""
-    text = _LONG_MARKS.sub(r"\1", letters)
-    if 17 * text.count(_LIGATURE) > len(text) + _MAX_NFKC_GROWTH:
+    text = without_long_marks(letters)
+    if 17 * text.count(LIGATURE) > len(text) + MAX_NFKC_GROWTH:
         return text
     normal = unicodedata.normalize("NFKC", text)
-    return normal if len(normal) < 2 * len(text) + _MAX_NFKC_GROWTH else text
+    return normal if len(normal) < 2 * len(text) + MAX_NFKC_GROWTH else text
+
+
+def without_long_marks(letters: str) -> str:
+    """Letters without the rest of long runs of marks, which would take quadratic time to normalise."""
+    return _LONG_MARKS.sub(r"\1", letters)
 
 
 def _fold(text: str) -> CodePoints:
