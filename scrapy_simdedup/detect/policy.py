@@ -207,10 +207,11 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
     original = match.record
     if original.delivered:
         if not settings.prefer or not is_preferred(page, original, settings.prefer, index.canonical_claims):
+            known = PageFingerprint.from_bytes(original.fingerprint)
             verdict = verdict._replace(
                 is_duplicate=True,
                 other_headline=_headline_differs(page, original),
-                other_text=text_differs(page.fingerprint, PageFingerprint.from_bytes(original.fingerprint)),
+                other_text=False if match.is_known_view else text_differs(page.fingerprint, known),
             )
             page = page._replace(handler=_handlers(page, revisit, index))
             return Decision(verdict, _new_record(page, revisit, verdict, "duplicate", original.key), original)

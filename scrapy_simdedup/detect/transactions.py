@@ -237,7 +237,12 @@ class Transactions:
         raise StoreBusy(self._store_name, f"{page.site} changed {MAX_ATTEMPTS} times while one of its pages was judged")
 
     async def _detect_stub(self, page: FetchedPage, decision: Decision, ref: PageRef | None) -> None:
-        """Detect whether the page's content is a stub, which from now on displaces no page, or a wall."""
+        """Detect whether the page's content is a stub, which from now on displaces no page, or a wall.
+
+        A view of a thing that is known is no place of a stub: another delivered page says all that it says beside it.
+        """
+        if decision.verdict.is_duplicate and decision.verdict.reason == "known_view":
+            return
         original, other_text = decision.original, bool(decision.verdict.other_text)
         is_copy = decision.verdict.kind == "identical"  # near pages are dropped where the settings say so
         said_before = decision.evidence is not None and not decision.evidence.edited

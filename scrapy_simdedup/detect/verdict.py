@@ -100,7 +100,7 @@ class Verdict(NamedTuple):
     other_text: bool | None = None
     """Of a duplicate, whether its content, title or offer does not say just what those of its original say; None where
     that is not known. What differs may be a counter, a clock, or the one fact that tells the pages of a family apart.
-    """
+    Of a known view it is what another page says that was delivered, so nothing differs."""
     is_doubtful: bool = False
     """Of a duplicate, whether its h1 alone vouches that it is one, on a site of which too few pages are known to tell
     whether that h1 stands on most of them. A crawl judges it once more when it has nothing else to fetch."""

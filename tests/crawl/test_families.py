@@ -280,6 +280,22 @@ async def test_an_article_that_names_in_a_line_whom_to_reply_to_is_kept_once() -
         assert len(site.requested) == 1 + len(others) + len(replies)
 
 
+@on_asyncio
+async def test_views_of_things_that_are_known_are_no_family() -> None:
+    """What each of them says beside the others stands on the page of its thing, which was delivered."""
+    with Site() as site:
+        articles, files = [f"/wiki?page={'-'.join(words(number, 2))}" for number in range(24)], prose("no files", 90)
+        for path in articles:
+            about = f"<p>{path[11:]}, changed by Ann</p>"
+            for view, text in ("", prose(path, 60)), ("&view=files", f"<h1>Files</h1>{files}"):
+                site[path + view] = f"<title>{path}</title><main>{about}{text}</main>"
+        views = [f"{path}&view=files" for path in articles]
+        done = await crawl(PathsSpider, ADDON | {"CONCURRENT_REQUESTS": 1}, urls=site.urls(*articles, *views))
+        assert done.urls == site.urls(*articles, views[0])
+        assert done.stat("pages/fetched_twice") == 0
+        assert len(site.requested) == len(articles) + len(views)
+
+
 class DroppingPipeline:
     """Takes some pages' items away, as one does that checks them."""
 
