@@ -13,8 +13,8 @@ The first pages of a site cannot tell either whether its h1 names the page or th
 vouched for it is judged once more when nothing else is left to fetch, and kept unless the h1 still vouches.
 
 Where pages differ in a line and their URLs in a query, they may be records, or one article with a quote of the day.
-When nothing else is left to fetch, a few of them are asked of the server once more: a record says what it said. A job
-that is stopped before that asks for all of them when it goes on.
+When nothing else is left to fetch, one of them is asked of the server once more, and two others if it says what it
+said, as a record does. A job that is stopped before that asks for all of them when it goes on.
 
 Pages that could not be judged, as the store failed, are not counted. What they might have made a family of is fetched
 once more at the end of the crawl.
@@ -94,7 +94,9 @@ class SecondFetches:
         self._families: set[Original] = set()
         """Originals of which a page that was asked for again is of a family, maybe of that of another original."""
         self._questions: dict[Original, int] = {}
-        """By the original of pages that may be records, how many are to be asked for again; 0 once that is done."""
+        """By the original of pages that may be records, how many of them are to be asked for again, in all."""
+        self._asked: Counter[Original] = Counter()
+        """How many were asked for."""
         self._uncounted: Counter[str] = Counter()
         """By site, the pages that could not be judged, as the store failed."""
         crawler.signals.connect(self._spider_idle, signals.spider_idle)
@@ -115,7 +117,7 @@ class SecondFetches:
             if self._notes is None:
                 return
             for key, count in self._questions.items():
-                for request, _ in self._dropped.get(key, ()) if count else ():
+                for request, _ in self._dropped.get(key, ()) if self._asked[key] < count else ():
                     await self._notes.add(request, key, is_doubtful=True)
             await self._notes.close()
 
@@ -154,8 +156,7 @@ class SecondFetches:
 
     def may_be_records(self, site: str, original: bytes, count: int) -> None:
         """Ask for so many of the pages that were dropped here for an original, once nothing else is left to fetch."""
-        key = (site, original)
-        self._questions[key] = count if self._questions.get(key, count) else 0
+        self._questions[site, original] = max(count, self._questions.get((site, original), 0))
 
     def is_of_family(self, request: Request) -> None:
         """Judge once more what was dropped for the original of a page that was asked for again, and is of a family."""
@@ -190,9 +191,9 @@ class SecondFetches:
             pages = self._dropped.get(key, [])
             if len(pages) < count:  # most of them, while they are judged once more
                 continue
-            for request, _ in pages[:count]:
+            for request, _ in pages[self._asked[key] : count]:
                 self._schedule(request, self._meta_of(request, ASKED) | {"dont_cache": True, META_ASKED_FOR: key})
-            self._questions[key] = 0
+            self._asked[key] = count
 
     def _take(self, key: Original, *, doubtful: bool = False) -> list[tuple[Request, Response | None]]:
         dropped = self._dropped.pop(key, [])

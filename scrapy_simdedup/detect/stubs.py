@@ -258,9 +258,14 @@ class StubDetector:
         return urls.is_stub
 
     def to_ask(self, content: str) -> int:
-        """How many pages of a content are to be fetched again to tell whether it is a family; 0 where none are."""
+        """How many pages of a content are to be fetched again to tell whether it is a family; 0 where none are.
+
+        One at first: if it says something else by now, the content is none, whatever others say.
+        """
         urls = self._contents.get(content)
-        return urls.to_ask if urls is not None and urls.may_be_records and not urls.is_stub else 0
+        if urls is None or not urls.may_be_records or urls.is_stub:
+            return 0
+        return urls.to_ask if urls.said_again else 1
 
     def wall(self) -> Wall | None:
         """The wall that the newest page belongs to, reported once; None if it is none, or no new one."""
