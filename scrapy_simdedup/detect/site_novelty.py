@@ -56,6 +56,7 @@ MAX_NAMESAKES = 16
 """Namesakes of a page that are looked at."""
 MAX_VIEWS = 64
 """Pages with one title from which on the title does not say what they show."""
+_WITHOUT_VALUE = re.compile(r"(?<=[?&;])[^=&;#]*=(?=[&;#]|\Z)")
 _BETWEEN_NAMES = re.compile(r"[/?&=:;#]+")
 
 
@@ -342,5 +343,10 @@ def _differ_unseen(page: PageFingerprint, original: PageFingerprint) -> bool:
 
 
 def _names_in(url: str) -> Counter[str]:
-    """What stands between the marks of a URL behind its host."""
-    return Counter(_BETWEEN_NAMES.split(unquote_plus(url.partition("://")[2].partition("/")[2])))
+    """What stands between the marks of a URL behind its host, but for parameters without a value.
+
+    >>> sorted(_names_in("http://wiki.example/do/?page=tea&view=&rev="))
+    ['do', 'page', 'tea']
+    """
+    asked = _WITHOUT_VALUE.sub("", url.partition("://")[2].partition("/")[2])
+    return Counter(filter(None, _BETWEEN_NAMES.split(unquote_plus(asked))))

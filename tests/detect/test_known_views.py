@@ -30,16 +30,18 @@ def article(number: int) -> str:
     return page(number, name_of(number), f"<p>{' '.join(words(('text', number), 60))}</p>")
 
 
-async def wiki(detector: NearDuplicateDetector) -> None:
+async def wiki(detector: NearDuplicateDetector, end: str = "") -> None:
     for number in ARTICLES:
-        await detector.add(article(number), url=f"https://wiki.example/{number}")
+        await detector.add(article(number), url=f"https://wiki.example/{number}{end}")
     await detector.add(page(0, "Files", NONE_YET), url="https://wiki.example/0?view=files")
 
 
+@pytest.mark.parametrize("end", ["", "/", "?action="])
 @on_asyncio
-async def test_the_same_view_of_another_thing_that_is_known_says_nothing_new() -> None:
+async def test_the_same_view_of_another_thing_that_is_known_says_nothing_new(end: str) -> None:
+    """What has no value says nothing of a page, so that the URL of a thing may have it, and that of its view not."""
     async with NearDuplicateDetector(secret="wiki") as detector:
-        await wiki(detector)
+        await wiki(detector, end)
         views = [
             await detector.add(page(number, "Files", NONE_YET), url=f"https://wiki.example/{number}?view=files")
             for number in ARTICLES[1:]
