@@ -122,10 +122,12 @@ class CandidateIndex:
         return True
 
     def _number_of(self, record: Record) -> int:
-        number = self._handlers.get(record.handler)
+        handlers = record.handlers
+        together = "\n".join(handlers)  # without their runs, of which each has another name
+        number = self._handlers.get(together)
         if number is None:
-            number = self._handlers[record.handler] = len(self._handlers)
-            for handler in record.handlers:
+            number = self._handlers[together] = len(self._handlers)
+            for handler in handlers:
                 self._numbers[handler].append(number)
         return number
 
