@@ -145,12 +145,22 @@ TAG_IDS = {
 """Numbers of the tags that tell the content model something; any other tag is 0."""
 BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody", "recipeInstructions"})
 """Values of ``itemprop`` with which a box says that it is the text of an article, a review or a product."""
-_ELEMENTOR_WIDGET = "elementor-widget"  # this page builder writes it on all content
+_NAMES_OF_SYSTEMS = re.compile(
+    r"elementor-widget"
+    r"|(?<![\w-])(?:block-views(?:-promoted)?|views-(?!count|num|total))"
+    r"|(?<![\w-])(?:node-?|view(?:-id)?)-promoted"
+)
+"""What systems write on all content: Elementor; Drupal on what Views lists, and on what its front page has."""
+_MARKS_OF_SYSTEMS = ("elementor-widget", "views-", "-views", "-promoted")
+"""One of these stands in each such name: to look for them takes less time."""
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
 """The byte that each byte of ASCII becomes, so that its letters are left."""
 _OF_THE_INSIDE = frozenset("no non not without with has".split())
 """Words before a word that tell what an element holds or lacks, not what it is: ``has-sidebar``, ``no-footer``."""
+_OF_AN_EVENT = frozenset("field event start begin end closing due exam release".split())
+"""Words before ``date`` that tell what happens on that day. So it is a fact, as in ``event-date``, not when a page was
+written; in Drupal, ``field-`` begins the names that the owners of a site gave."""
 _JOINED = frozenset({"", "-", "_"})
 """What stands between two words of one name."""
 _CACHE_SIZE = 50_000
@@ -183,8 +193,8 @@ class RoleWords(dict[str, int]):
 
     def __missing__(self, value: str) -> int:
         role, read = 0, value[:_MAX_NAME_LENGTH]
-        if _ELEMENTOR_WIDGET in read:
-            read = read.replace(_ELEMENTOR_WIDGET, "")
+        if any(mark in read for mark in _MARKS_OF_SYSTEMS):
+            read = _NAMES_OF_SYSTEMS.sub("", read)
         written, words = _words_of(read)
         if not self._last_words.isdisjoint(words):  # most values have none
             names = read.split()
@@ -207,7 +217,8 @@ class RoleWords(dict[str, int]):
             end = at + len(as_written)
             of_the_inside = before in _OF_THE_INSIDE and name[after:at] in _JOINED
             if word in self._last_words:
-                if word in self._roles and not of_the_inside and not _is_part_of_a_hash(name, at, end):
+                is_fact = word == "date" and before in _OF_AN_EVENT
+                if word in self._roles and not (of_the_inside or is_fact or _is_part_of_a_hash(name, at, end)):
                     role |= self._roles[word]
                 pair = f"{before}-{word}"
                 if pair in self._roles and name[after:at] in _JOINED and not was_of_the_inside:

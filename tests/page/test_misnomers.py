@@ -87,3 +87,21 @@ def test_the_posts_beside_a_long_one_are_content() -> None:
 def test_the_comments_under_a_long_post_are_boilerplate() -> None:
     post = f'{SITE}<div class="post">{prose("post", 300)}</div><div class="comment"><p>Target, I agree.</p></div>'
     assert class_of(post) is BOILERPLATE
+
+
+def test_what_a_view_of_drupal_lists_below_a_text_is_no_counter() -> None:
+    rows = "".join(
+        f'<div class="views-row"><div class="views-field">{text}</div></div>' for text in ("Target: Aston", "Bexley")
+    )
+    view = f'<div class="block-views"><div class="view view-places">{rows}</div></div>'
+    assert class_of(f"<main>{ARTICLE}{view}</main>") > BOILERPLATE
+
+
+def test_the_day_of_an_event_is_content() -> None:
+    page = (
+        '<main><h1>Pottery</h1><div class="{}"><div>Date</div><div>Target day, 9 May</div></div>'
+        + prose("course", 80)
+        + "</main>"
+    )
+    assert class_of(page.format("field--name-field-date")) is CONTENT
+    assert class_of(page.format("post-date")) is BOILERPLATE

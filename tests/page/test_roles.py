@@ -91,6 +91,48 @@ def test_what_a_page_builder_writes_on_everything_says_nothing() -> None:
     assert DEFAULT_ROLE_WORDS["widget_recent_posts"] == WIDGET
 
 
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(
+            "views-row",
+            "views-field views-field-title",
+            "block-views",
+            "block-views-promoted-list",
+            "view-id-promoted_list",
+        ),
+        *("node-promoted", "node node--promoted node--view-mode-teaser"),
+    ],
+)
+def test_what_drupal_writes_on_lists_says_nothing(name: str) -> None:
+    """Views makes its lists, and they are no counters; what is promoted to its front page is no advertisement."""
+    assert DEFAULT_ROLE_WORDS[name] == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "role"),
+    [
+        *(
+            ("post-views", META),
+            ("views", META),
+            ("views-count", META),
+            ("viewsCount", META),
+            ("views-exposed-form", 0),
+        ),
+        *(("promoted-post", AD), ("card--promoted", AD), ("views-field-comments", COMMENT)),
+    ],
+)
+def test_other_names_with_these_words_have_their_roles(name: str, role: int) -> None:
+    assert DEFAULT_ROLE_WORDS[name] == role
+
+
+@pytest.mark.parametrize(
+    ("name", "role"), [("event-date", 0), ("startDate", 0), ("field--name-field-date", 0), ("post-date", META)]
+)
+def test_the_date_of_an_event_is_not_that_of_a_text(name: str, role: int) -> None:
+    assert DEFAULT_ROLE_WORDS[name] == role
+
+
 def test_words_can_be_added() -> None:
     """A site's own names extend those that come with the package, and leave them as they are."""
     words = RoleWords({META: ["Impressum", "left-box"], AD: ["footer"]})
