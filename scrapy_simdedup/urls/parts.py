@@ -85,14 +85,22 @@ def query_parameters(query: str) -> list[tuple[str, str]]:
 
     >>> query_parameters("a=blob;f=LICENSE"), query_parameters("text=a;b&page=2")
     ([('a', 'blob'), ('f', 'LICENSE')], [('text', 'a;b'), ('page', '2')])
+    >>> query_parameters("board=1;sort=views;desc"), query_parameters("colours=red;blue")
+    ([('board', '1'), ('sort', 'views'), ('desc', '')], [('colours', 'red;blue')])
     """
     return parse_qsl(query, keep_blank_values=True, separator=";" if _has_semicolons(query) else "&")
 
 
 def _has_semicolons(query: str) -> bool:
-    """Whether semicolons stand between the parameters of a query, and are not part of a value."""
+    """Whether semicolons stand between the parameters of a query, and are not part of a value.
+
+    A parameter may be a word without a value, if two others have one: alone it may as well be of a list of values.
+    """
     pieces = query.split(";")
-    return len(pieces) > 1 and "&" not in query and all("=" in piece for piece in pieces)
+    if len(pieces) == 1 or "&" in query or "=" not in pieces[0]:
+        return False
+    words = [piece for piece in pieces if "=" not in piece]
+    return not words or (len(pieces) - len(words) > 1 and all(map(str.isalpha, words)))
 
 
 @dataclass(frozen=True, slots=True)

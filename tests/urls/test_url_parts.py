@@ -55,6 +55,17 @@ def test_semicolons_between_parameters_tell_a_url_from_one_with_ampersands() -> 
     assert one.rest != other.rest
 
 
+def test_a_word_between_semicolons_is_a_parameter() -> None:
+    """A forum sorts a list with ``sort=views;desc``; it is the list of the board, whichever way it is sorted."""
+    one, other = split_url("http://e.com/?board=1;sort=views;desc"), split_url("http://e.com/?board=1;sort=views")
+    assert one is not None
+    assert other is not None
+    assert dict(one.parts) == {**dict(other.parts), "query:desc": ""}
+    values = split_url("http://e.com/?colours=red;blue")
+    assert values is not None
+    assert len(values.parts) == 1
+
+
 @given(st.permutations(["a=1", "b=2", "c=3", "a=4", "utm_source=x", "utm_medium=y"]))
 def test_the_order_of_parameters_does_not_matter(pieces: list[str]) -> None:
     one, other = split_url("http://e.com/?" + "&".join(pieces)), split_url("http://e.com/?" + "&".join(sorted(pieces)))
