@@ -341,6 +341,7 @@ cdef struct Box:
     Py_ssize_t roles  # of the box and of those around it
     Py_ssize_t outermost  # the outermost box with a role of insets, or 0
     Py_ssize_t prose  # characters of content in the boxes that stand in it
+    bint has_links  # whether a link stands in it, if it is the outermost one
 
 
 def find_insets(tree, list classes not None, list roles not None):
@@ -348,10 +349,10 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef list texts = tree.texts, of_blocks = tree.boxes, parents = tree.box_parents, box_roles = tree.box_roles
     cdef list links = tree.link_lengths
     cdef list insets = [False] * len(roles)
-    cdef Py_ssize_t number, parent, found, asked = 0, priced_links = 0
+    cdef Py_ssize_t number, parent, found, prose, asked = 0, priced_links = 0
     cdef Box* boxes
     cdef Box* box
-    cdef bint among_text, in_text
+    cdef bint among_text, in_text, is_note
     cdef str text
     for number in range(len(roles)):
         if may_be_inset(roles[number], texts[number]):
@@ -373,6 +374,8 @@ def find_insets(tree, list classes not None, list roles not None):
                 box.roles &= ~FACTS
         for number in range(len(texts)):
             parent = parents[<Py_ssize_t> of_blocks[number]]
+            if links[number]:
+                boxes[boxes[<Py_ssize_t> of_blocks[number]].outermost].has_links = True
             if parent >= 0 and <Py_ssize_t> classes[number] != BOILERPLATE:
                 boxes[parent].prose += len(<str> texts[number])
         for number in range(len(roles)):
@@ -380,7 +383,8 @@ def find_insets(tree, list classes not None, list roles not None):
             if not may_be_inset(found, texts[number]):
                 continue
             box = &boxes[<Py_ssize_t> of_blocks[number]]
-            among_text = box.outermost > 0 and boxes[<Py_ssize_t> parents[box.outermost]].prose > MIN_PROSE_LENGTH
+            prose = boxes[<Py_ssize_t> parents[box.outermost]].prose if box.outermost else 0
+            among_text = prose > MIN_PROSE_LENGTH
             if found == LINK_LIST:
                 if box.roles & MAIN and not box.roles & BY_SETTING:
                     insets[number] = is_figure_of_table(texts[number], of_blocks[number], parents, tree.box_paths)
@@ -390,7 +394,8 @@ def find_insets(tree, list classes not None, list roles not None):
                 continue
             if priced_links > 1 and is_priced_link(found, links[number], texts[number]):
                 continue
-            if among_text and found & INSET_ROLES == ASIDE:
+            is_note = among_text or (prose > 0 and box.roles & MAIN and not boxes[box.outermost].has_links)
+            if is_note and found & INSET_ROLES == ASIDE:
                 insets[number] = True
                 continue
             text = _amounts.beginning(texts[number])

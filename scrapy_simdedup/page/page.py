@@ -281,7 +281,8 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     """Which blocks of boilerplate belong to the text all the same.
 
     1. A box in the text that is called an aside or a sidebar, as the columns beside the text are. It stands in the box
-       in which the paragraphs of the text stand; a column stands beside that one.
+       in which the paragraphs of the text stand; a column stands beside that one. However short the text is, so is a
+       note in the main part beside it, which leads nowhere.
     2. A price in such a box, in a form or among what is said about the page, and what else a form says in a few words:
        there, or anywhere in the main part.
     3. There, what a list of terms, a table, or a line with a label says, such as the place of a job: that is a data
@@ -299,7 +300,9 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     ]
     if not asked:
         return insets
-    around = _around(tree, {tree.boxes[at] for at in asked})
+    with_links = {box for box, length in zip(tree.boxes, tree.link_lengths, strict=True) if length}
+    around = _around(tree, {tree.boxes[at] for at in asked} | with_links)
+    with_links = {around[box][1] for box in with_links}
     prose = dict.fromkeys((tree.box_parents[outermost] for _, outermost in around.values() if outermost), 0)
     for box, of, text in zip(tree.boxes, classes, tree.texts, strict=True):
         if of is not _BOILERPLATE and tree.box_parents[box] in prose:
@@ -309,6 +312,9 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         boxes_roles, outermost = around[tree.boxes[at]]
         among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
         in_text = among_text or boxes_roles & role.MAIN > 0
+        is_note = among_text or (
+            in_text and outermost not in with_links and prose.get(tree.box_parents[outermost], 0) > 0
+        )
         if boxes_roles & role.BY_SETTING or not (in_text or roles[at] & ~COLUMN_ROLES == 0):
             continue
         if roles[at] == LINK_LIST:
@@ -318,7 +324,7 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         if are_several and _is_priced_link(tree, roles, at):
             continue
         insets[at] = (
-            (among_text and named == role.ASIDE)
+            (is_note and named == role.ASIDE)
             or (
                 not roles[at] & (role.FORM | role.BY_SHAPE)
                 and is_fact(text, in_sheet=boxes_roles & role.FACTS > 0)

@@ -348,6 +348,21 @@ def test_a_box_in_the_text_is_content_and_a_column_beside_it_is_not() -> None:
     assert own(column(OWN), column("A word beside it")) == 0
 
 
+@pytest.mark.parametrize(
+    ("beside", "counts"),
+    [
+        *(("<aside><p>{}</p></aside>", True), ("<div class=sidebar><p>{}</p></div>", True)),
+        *(("<aside><p>{}</p><a href=/more>More</a></aside>", False), ("</main><aside><p>{}</p></aside><main>", False)),
+    ],
+)
+def test_a_note_beside_a_short_text_of_the_main_part_is_content(beside: str, *, counts: bool) -> None:
+    """As a warning in a manual; what leads to other pages is a column of links, and so may be what stands elsewhere."""
+    html = f"<title>oak()</title><main><h1>oak()</h1><p>Returns a tree.</p>{beside}<p>{{}}</p></main>"
+    rest = " ".join(pages.words("oak", 25))
+    said, says = (fingerprint_page(html.format(text, rest)) for text in ("It is fast.", "It is deprecated now."))
+    assert bool(changes(said, says)) is counts
+
+
 PRICE_PLACES = {
     "<div>{}</div>": True,
     "<form action=/cart><div>{}</div><button>Buy</button></form>": True,
