@@ -294,8 +294,23 @@ cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, 
         return ignored | (AD if ads > content else 0)
     for number in range(count):
         if nodes[number].own & MAIN:
-            return 0 if in_main <= MIN_CONTENT_SHARE * everything else WEAK_ROLES
+            if in_main > MIN_CONTENT_SHARE * everything:
+                return WEAK_ROLES
+            return WIDGET if has_main_in_widget(nodes, count) else 0
     return WEAK_ROLES
+
+
+cdef bint has_main_in_widget(Node* nodes, Py_ssize_t count) noexcept:
+    """See ``_has_main_in_widget``."""
+    cdef Py_ssize_t number, above
+    for number in range(count):
+        if nodes[number].own & MAIN_TAG:
+            above = number
+            while above > 0 and not nodes[above].own & WIDGET:
+                above = nodes[above].parent
+            if nodes[above].own & WIDGET:
+                return True
+    return False
 
 
 def unlinked_navigation(tree, list roles not None):

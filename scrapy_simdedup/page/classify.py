@@ -198,7 +198,8 @@ def _main_parts(tree: BlockTree) -> list[int]:
 def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[int]) -> int:
     """The boilerplate roles that are ignored on a page because hardly any content would be left.
 
-    Where hardly any text lies in the main parts, nothing is ignored: the page is empty, and a header is no content.
+    Where hardly any text lies in the main parts, nothing is ignored: the page is empty, and a header is no content. But
+    where ``<main>`` itself is in a widget, all parts of the page are widgets, and the header alone may call itself so.
     """
     size: dict[int, int] = defaultdict(int)
     for text, roles in zip(tree.texts, block_roles, strict=True):
@@ -208,8 +209,15 @@ def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[i
     if content <= least:
         has_main = any(roles & role.MAIN for roles in tree.node_roles)
         in_main = sum(map(len, compress(tree.texts, is_in_main)))
-        return 0 if has_main and in_main <= least else role.WEAK_ROLES
+        if not has_main or in_main > least:
+            return role.WEAK_ROLES
+        return role.WIDGET if _has_main_in_widget(tree) else 0
     return sum(weak for weak in (role.COMMENT, role.WIDGET, role.AD) if size[weak] > content)
+
+
+def _has_main_in_widget(tree: BlockTree) -> bool:
+    in_widget = mark_descendants(tree.role_parents, [roles & role.WIDGET > 0 for roles in tree.node_roles])
+    return any(inside and roles & role.MAIN_TAG for inside, roles in zip(in_widget, tree.node_roles, strict=True))
 
 
 def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:

@@ -105,3 +105,13 @@ def test_the_day_of_an_event_is_content() -> None:
     )
     assert class_of(page.format("field--name-field-date")) is CONTENT
     assert class_of(page.format("post-date")) is BOILERPLATE
+
+
+def test_a_page_whose_parts_are_all_called_widgets_has_a_content() -> None:
+    """A builder of sites writes it on each part of a page, and gives the header the role of the main part."""
+    header = '<div class="widget"><div role="main"><nav><a href="/">Home</a></nav><h1>Acme</h1></div></div>'
+    parts = "".join(f'<div class="widget"><h2>Part</h2>{prose(f"part {n}", 40)}</div>' for n in range(3))
+    target = '<div class="widget"><p>Target of all</p></div>'
+    assert class_of(header + parts + target) is CONTENT
+    empty = '<div id="app"><main role="main"><h1>Acme</h1></main></div>'  # the content of which did not come
+    assert class_of(empty + parts + target) is BOILERPLATE
