@@ -103,7 +103,7 @@ def test_the_day_of_an_event_is_content() -> None:
         + prose("course", 80)
         + "</main>"
     )
-    assert class_of(page.format("field--name-field-date")) is CONTENT
+    assert class_of(page.format("field--name-field-date")) is class_of(page.format("event-meta")) is CONTENT
     assert class_of(page.format("post-date")) is BOILERPLATE
 
 

@@ -127,7 +127,23 @@ def test_other_names_with_these_words_have_their_roles(name: str, role: int) -> 
 
 
 @pytest.mark.parametrize(
-    ("name", "role"), [("event-date", 0), ("startDate", 0), ("field--name-field-date", 0), ("post-date", META)]
+    ("name", "role"),
+    [
+        *(
+            ("event-date", 0),
+            ("startDate", 0),
+            ("field--name-field-date", 0),
+            ("post-date", META),
+            ("field-meta", META),
+        ),
+        *(
+            ("eventitem-meta", 0),
+            ("events__date", 0),
+            ("event-meta-date", 0),
+            ("meta event", META),
+            ("event-share", SOCIAL),
+        ),
+    ],
 )
 def test_the_date_of_an_event_is_not_that_of_a_text(name: str, role: int) -> None:
     assert DEFAULT_ROLE_WORDS[name] == role
