@@ -93,10 +93,10 @@ def read_response(request: Request, response: Response, endings: PageEndings) ->
         return "", "not_html"
     if _INCOMPLETE.intersection(response.flags) or (response.status == PARTIAL_CONTENT and not _has_all(response)):
         return "", "cut"
-    text = page_text(response)
+    has_length, text = _has_declared_length(response), page_text(response)
     if text is None:
         return "", "undecodable"
-    is_whole = _has_declared_length(response) or endings.is_whole(text, urlsplit(response.url).netloc)
+    is_whole = has_length or endings.is_whole(text, urlsplit(response.url).netloc)
     return text, None if is_whole else "unended"
 
 

@@ -64,6 +64,7 @@ class CandidateIndex:
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
         self._handler = np.zeros(_FIRST_ROWS, np.uint32)
         self._handlers: dict[str, int] = {"": ANY_HANDLER}
+        """By what records hold of their handlers, with the runs and without, the number of these."""
         self._numbers: defaultdict[str, list[int]] = defaultdict(list, {"": [ANY_HANDLER]})
         """By handler the numbers of those of records that hold it."""
 
@@ -122,13 +123,15 @@ class CandidateIndex:
         return True
 
     def _number_of(self, record: Record) -> int:
-        handlers = record.handlers
-        together = "\n".join(handlers)  # without their runs, of which each has another name
-        number = self._handlers.get(together)
+        number = self._handlers.get(record.handler)
         if number is None:
-            number = self._handlers[together] = len(self._handlers)
-            for handler in handlers:
-                self._numbers[handler].append(number)
+            together = "\n".join(record.handlers)  # without their runs, of which each has another name
+            number = self._handlers.get(together)
+            if number is None:
+                number = self._handlers[together] = len(self._handlers)
+                for handler in record.handlers:
+                    self._numbers[handler].append(number)
+            self._handlers[record.handler] = number
         return number
 
     def update(self, slot: int, record: Record) -> None:

@@ -182,8 +182,13 @@ def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | N
     """
     if revisit is None or revisit.kind != "unchanged":
         return False
-    was_another = revisit.record.delivered and revisit.record.key == page.key
-    if page.settings.unchanged == "drop" and was_another:
+    before = revisit.record
+    if (
+        page.settings.unchanged == "drop"
+        and before.delivered
+        and before.key == page.key
+        and handled_alike(page, before)
+    ):
         return True
     return page.settings.against == "run" and original.run != page.run
 

@@ -351,11 +351,13 @@ class HandlerItems:
 
     def observe(self, record: Record) -> None:
         """Take in a record of any state."""
+        if record.handler in self._giving:
+            return
         if record.state == "confirmed":
-            self._giving.update(record.handlers)
-        elif record.state == "itemless" and record.handlers[0] not in self._giving:
-            self._pages[record.handlers[0]] += 1
-            self._tries[record.handlers[0]] += record.original is not None
+            self._giving.update([record.handler, *record.handlers])
+        elif record.state == "itemless" and (handler := record.handlers[0]) not in self._giving:
+            self._pages[handler] += 1
+            self._tries[handler] += record.original is not None
 
     def may_give(self, handler: str) -> bool:
         """Whether a page of this handler may give items, so that it is worth trying."""
