@@ -178,19 +178,16 @@ def _is_edit(
 def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:
     """Whether a page is what it was, and what it repeats was not delivered in this run either, as it is what it was.
 
-    Where neither is wanted any more, a page that was delivered beside what it seems to repeat is what it was.
+    Where neither is wanted any more, a page that gave items beside what it seems to repeat, and of which each text is
+    what it was, is that page.
     """
     if revisit is None or revisit.kind != "unchanged":
         return False
-    before = revisit.record
-    if (
-        page.settings.unchanged == "drop"
-        and before.delivered
-        and before.key == page.key
-        and handled_alike(page, before)
-    ):
+    before, settings = revisit.record, page.settings
+    is_same = revisit.unit_changes is not None and before.key == page.key
+    if settings.unchanged == "drop" and is_same and before.state == "confirmed" and handled_alike(page, before):
         return True
-    return page.settings.against == "run" and original.run != page.run
+    return settings.against == "run" and original.run != page.run
 
 
 def _reason_to_keep(page: FetchedPage, original: Record) -> Reason:

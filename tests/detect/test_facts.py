@@ -96,12 +96,17 @@ NAMED = {
 """The ends of two URLs, a line, what it says at each, and whether the second page is dropped."""
 
 
+@pytest.mark.parametrize("rows", [0, 120])
 @pytest.mark.parametrize("name", NAMED)
 @on_asyncio
-async def test_one_other_line_that_the_end_of_the_url_names_makes_another_page(name: str) -> None:
-    """Under one headline an article comes in two colours; but a page may say in which section it was found."""
-    *ends, line, words, is_dropped = NAMED[name]
-    said = (f"<p>{line.format(word)}</p>{prose('text', 120)}" for word in words)
+async def test_one_other_line_that_the_end_of_the_url_names_makes_another_page(name: str, rows: int) -> None:
+    """Under one headline an article comes in two colours; but a page may say in which section it was found.
+
+    Below a data sheet of so many rows the line shares one with others.
+    """
+    *ends, line, names, is_dropped = NAMED[name]
+    sheet = "".join(f"<tr><td>{' '.join(words(row, 4))}</td></tr>" for row in range(rows))
+    said = (f"<table>{sheet}</table><p>{line.format(word)}</p>{prose('text', 120)}" for word in names)
     items = {end: page("item", body=body) for end, body in zip(ends, said, strict=True)}
     assert await judged("shop.example", items) == [False, is_dropped]
 

@@ -326,7 +326,7 @@ async def test_two_names_in_a_long_list_keep_a_page_where_headlines_say_nothing(
         for number in range(8):
             page = f"<title>{title.format(said((number, 'title'), 2))}</title><p>{said(number, 300)}</p>"
             await detector.add(page, url=f"https://docs.example/about/{number}")
-        kept = [await detector.add(members(name), url=f"https://docs.example/{name}") for name in names]
+        kept = [await detector.add(members(name), url=f"https://docs.example/{at}") for at, name in enumerate(names)]
         again = await detector.add(members(names[1]) + "<!---->", url="https://docs.example/again")
     assert [verdict.is_duplicate for verdict in [*kept, again]] == [False, is_dropped, True]
 
