@@ -200,7 +200,16 @@ _NONE = ["None", "none", "null"]
 
 def optional(check: Check) -> Check:
     """A check of None, which forms and command lines write as a text, or of what another check takes."""
-    return lambda name, value: None if value is None or value in _NONE else check(name, value)
+
+    def checked(name: str, value: Any) -> Any:
+        if value is None or value in _NONE:
+            return None
+        try:
+            return check(name, value)
+        except SettingError as exc:
+            raise SettingError(exc.name, exc.value, f"{exc.remedy}, or None") from None
+
+    return checked
 
 
 def _listed(value: Any) -> Any:

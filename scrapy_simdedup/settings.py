@@ -141,7 +141,7 @@ class DedupSettings:
     stubs: Stubs = setting("flag", per_site=True)
     """What happens to a stub, a content such as a captcha that many unrelated URLs have: it is kept and flagged,
     dropped, or treated like any other page."""
-    ttl: float | None = setting(None, checks.optional(checks.number(1, 1e10, "write seconds from 1 up, or None")))
+    ttl: float | None = setting(None, checks.optional(checks.number(1, 1e10, "write seconds from 1 up")))
     """Seconds after which a page that was not fetched again is forgotten; None never forgets."""
     max_pages_per_site: int | None = setting(None, checks.optional(checks.whole(1, 1_000_000_000)))
     """The most pages of a site that are stored: those fetched longest ago are forgotten first; None keeps all."""

@@ -199,3 +199,10 @@ async def test_a_kind_of_page_can_have_its_own_extractor() -> None:
         assert (await detector.add(page(path), url=url)).kind == "new"
         assert (await detector.add(page(path, 2), url=url + "2")).is_duplicate
     await detector.close()
+
+
+@pytest.mark.parametrize("setting", ["novel_words", "ttl", "max_pages_per_site", "identity"])
+def test_the_remedy_for_a_setting_that_can_be_switched_off_says_so(setting: str) -> None:
+    with pytest.raises(SettingError, match=rf"SIMDEDUP_{setting.upper()} = .* or None$"):
+        DedupSettings.from_keywords(**{setting: [[]]})
+    assert getattr(DedupSettings.from_keywords(**{setting: "None"}), setting) is None
