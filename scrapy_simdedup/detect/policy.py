@@ -24,9 +24,6 @@ from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
-MAX_HANDLERS = 8
-"""Spiders and callbacks that a record remembers to have got what a page says, the latest."""
-
 
 class Decision(NamedTuple):
     """A verdict, and what the store is to remember of it."""
@@ -314,7 +311,7 @@ def _decide_revisit(
 
 
 def _handlers(page: FetchedPage, revisit: Revisit | None, index: SiteIndex) -> str:
-    """The handler of a page, and those that got items of what it says under its URL before: a line each.
+    """The handler of a page, and those that got items of what it says under its URL before.
 
     So spiders that fetch the same pages in turn each know what they had. Where little words may have changed unseen,
     nobody had just this; and who had no items may come for the links.
@@ -325,10 +322,7 @@ def _handlers(page: FetchedPage, revisit: Revisit | None, index: SiteIndex) -> s
     delivered = _delivered_content(before, index)
     if not before.handler or delivered is None or delivered.state != "confirmed":
         return page.handler
-    own, *others = before.handler.split("\n")
-    known = zip(before.handlers, [f"{own}\t{before.run}", *others], strict=True)
-    others = [line for handler, line in known if handler != page.handler]
-    return "\n".join([page.handler, *others[: MAX_HANDLERS - 1]])
+    return before.handled_again(page.handler)
 
 
 def _has_other_template(now: PageFingerprint, before: PageFingerprint) -> bool:

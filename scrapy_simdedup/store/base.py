@@ -41,6 +41,8 @@ TOMBSTONE_SECONDS = 86_400.0
 IMPORTED: Final = "imported"
 """The run of pages that another tool delivered. Their content was fetched later and may differ from what was
 delivered, so they displace no other page."""
+MAX_HANDLERS: Final = 8
+"""Spiders and callbacks that a record remembers to have got what its page says."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
 """A function that lets other work go on for some seconds, on whatever loop runs."""
 
@@ -99,6 +101,12 @@ class Record(NamedTuple):
     def runs(self) -> set[str]:
         """The runs of :attr:`handlers`."""
         return {self.run, *(line.partition("\t")[2] for line in self.handler.split("\n")[1:])}
+
+    def handled_again(self, handler: str) -> str:
+        """The :attr:`handler` of a newer version that says just the same, of at most :data:`MAX_HANDLERS` handlers."""
+        own, *others = self.handler.split("\n")
+        lines = zip(self.handlers, [f"{own}\t{self.run}", *others], strict=True)
+        return "\n".join([handler, *[line for name, line in lines if name != handler][: MAX_HANDLERS - 1]])
 
     def __repr__(self) -> str:
         return f"<Record {self.id} {self.state} {self.kind} in {shorten(self.run, 30)}: {shorten(self.url)}>"

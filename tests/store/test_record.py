@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from helpers.store_records import record
+from scrapy_simdedup.store.base import MAX_HANDLERS
 
 DAY = 86_400.0
 PAGE = record(b"a", 0.0, last_seen=10 * DAY, state="confirmed", visits=11)
@@ -36,3 +37,19 @@ def test_the_estimate_allows_for_changes_that_no_visit_saw() -> None:
 
 def test_more_changes_than_visits_do_no_harm() -> None:
     assert PAGE._replace(changes=99).changes_per_day == PAGE._replace(changes=10).changes_per_day
+
+
+def test_a_record_knows_who_got_what_it_says_and_in_which_run() -> None:
+    first = PAGE._replace(run="monday", handler="shop parse")
+    second = first._replace(run="tuesday", handler=first.handled_again("prices parse"))
+    third = second._replace(run="wednesday", handler=second.handled_again("shop parse"))
+    assert (second.handlers, second.runs) == (["prices parse", "shop parse"], {"monday", "tuesday"})
+    assert (third.handlers, third.runs) == (["shop parse", "prices parse"], {"wednesday", "tuesday"})
+
+
+def test_a_record_remembers_the_latest_handlers() -> None:
+    page = PAGE._replace(run="run 0", handler="spider 0")
+    for number in range(1, 20):
+        page = page._replace(run=f"run {number}", handler=page.handled_again(f"spider {number}"))
+    assert page.handlers == [f"spider {number}" for number in range(19, 19 - MAX_HANDLERS, -1)]
+    assert page.runs == {f"run {number}" for number in range(19, 19 - MAX_HANDLERS, -1)}
