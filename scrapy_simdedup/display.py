@@ -15,7 +15,7 @@ MARK_STYLE = "background: #ffd54a55; color: inherit"
 REDACTED = "***"
 """Shown instead of a secret."""
 MIN_NAME_RATIO = 0.7
-"""How alike two names are, 0..1, so that one is suggested for the other."""
+"""The similarity of two names, 0..1, from which on one is suggested for the other."""
 
 
 def format_bytes(count: int) -> str:

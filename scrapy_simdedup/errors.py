@@ -6,10 +6,10 @@ from typing import Any
 
 
 class SimdedupError(Exception):
-    """Anything that this package raises on purpose."""
+    """The base of all errors that this package raises on purpose."""
 
     is_logged: bool = False
-    """Whether the log has its sentence already, so that its traceback would only say it again."""
+    """Whether the sentence of the error is in the log already; its traceback would only repeat it."""
 
 
 class SettingError(SimdedupError, ValueError):

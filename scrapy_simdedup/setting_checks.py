@@ -48,7 +48,7 @@ def of_type(hint: Any) -> Check:
 
 
 def choice_or_names(*choices: str) -> Check:
-    """A check of one of these texts, or of a list of other names such as those of fields."""
+    """A check for one of some texts, or for a list of names of fields."""
     remedy = f"write one of {_shown(choices)}, or a list of fields of items such as ['price', 'stock']"
 
     def check(name: str, value: Any) -> str | tuple[str, ...]:

@@ -30,7 +30,7 @@ class Redesign:
     pages: int
     """Known pages that were fetched again."""
     share: float
-    """Of them, those that have another template than before, 0..1."""
+    """The share of these pages whose template changed, 0..1."""
 
 
 @dataclass(frozen=True, slots=True)

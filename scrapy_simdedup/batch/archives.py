@@ -74,7 +74,7 @@ class Making:
         return cls(described, mark, settings.scope, units, canonical=bool(prefers))
 
     def check(self, other: Making, what: str) -> None:
-        """Check that these settings can judge fingerprints that were made in another call."""
+        """Check that the settings of this call fit fingerprints of an earlier call."""
         again = "set it back, or fingerprint the archive again"
         if self.fingerprint != other.fingerprint:
             raise SimdedupError(f"{what} has {other.fingerprint}, and these settings make {self.fingerprint}: {again}")

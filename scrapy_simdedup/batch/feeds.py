@@ -35,7 +35,7 @@ FIRST_CHUNK = 1 << 20
 """Bytes of an array that are read at a time; twice as many where a value does not end within them."""
 IDENTICAL_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-digest"
 NEAR_PROFILE = "urn:scrapy-simdedup:near-duplicate"
-"""What ``WARC-Profile`` says of a page whose bytes are those of another, and of one that only has the same content."""
+"""The ``WARC-Profile`` of a page with the bytes of another page, and of a page that shares only the content."""
 NAMES_OF_ORIGINAL = ("WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Refers-To")
 
 

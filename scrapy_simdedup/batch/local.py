@@ -27,7 +27,7 @@ from scrapy_simdedup.settings import DedupSettings
 KEY_FILE = "secret"
 """The file beside fingerprints that has the secret under their hashes."""
 PAGES_PER_PARTITION = 50_000
-"""Pages for which there is another partition."""
+"""Pages per partition."""
 PART_BYTES, SORT_BYTES = 640 * 1024 * 1024, 384 * 1024 * 1024
 """Bytes of memory in which the fingerprints are parted, and in which a process sorts its part."""
 ROWS_PER_FLUSH = 16_384
@@ -159,7 +159,7 @@ class Judging:
 
 
 def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]]:
-    """Judge the pages of which there are fingerprints, but for parts that are there; the pages so far, and all.
+    """Judge the fingerprinted pages of all parts without tables; yields the pages judged so far, and all.
 
     Raises a SimdedupError if the fingerprints were made in another way, a site is too large, or the output is of other
     inputs.
@@ -290,7 +290,7 @@ def judge_part(
     judging: Judging,
     secret: bytes,
 ) -> int:
-    """Judge the sites of one part; its tables are there once they are complete."""
+    """Judge the sites of one part, and write its tables; each appears once it is complete."""
     duckdb, pages, run, settings = tables.package_of("batch", "duckdb"), 0, judging.run, judging.settings
     with ExitStack() as files:
         part = files.enter_context(whole_file(path))  # what is entered first is in its place last

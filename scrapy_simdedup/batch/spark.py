@@ -130,7 +130,7 @@ def write_prints(prints: Any, output: str, making: Making) -> None:
 
 
 def read_prints(spark: Any, directories: Sequence[str], making: Making) -> Any:
-    """The fingerprints in directories, once it is sure that they were made as these settings make them."""
+    """The fingerprints in directories, after a check that they were made under the same settings."""
     for name in directories:
         try:
             said = spark.read.text(f"{name.rstrip('/')}/{MAKING}").first()[0]

@@ -47,7 +47,7 @@ def _add_options(parser: ArgumentParser) -> None:
 
 
 def run(context: Context) -> int:
-    """Take one step, and print what came of it."""
+    """Do the step that the command names, and print its figures."""
     options = context.options
     if options.step == "keep" and not options.verdicts:
         raise SimdedupError("say with --verdicts where the verdicts are")

@@ -266,7 +266,7 @@ async def run_rules(context: Context) -> int:
 
 
 def _unwritten(name: str, savings: UrlSavings, unwritten: list[tuple[Rule, str]], *, own: bool) -> Iterator[str]:
-    """What the file has, and why it lacks the other rules."""
+    """How many rules the file has, and why it lacks the others."""
     number = sum(rule.in_force for rule in savings.rules)
     form = "our own form" if own else "the form of duplicate-url-discarder"
     yield ""

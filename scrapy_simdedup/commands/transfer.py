@@ -275,7 +275,7 @@ class BulkWriter:
         self.added: int = 0
         """Records that were added; those that wait to be written count as well."""
         self.known: int = 0
-        """Records of pages that were there already."""
+        """Records of pages that the store had already."""
         self._store = store
         self._sites: set[str] | None = None
         """The sites that the store has, once it was asked."""

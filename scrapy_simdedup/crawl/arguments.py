@@ -55,7 +55,7 @@ class Arguments:
     values: Mapping[str, frozenset[str]]
     """By name, the plain values that an argument is, or has in it."""
     items: frozenset[str]
-    """The names of those that are items, or may become one."""
+    """Names of arguments that are items, or may become one."""
 
 
 class CallbackArguments:
@@ -79,7 +79,7 @@ class CallbackArguments:
             self._of_request[request] = Arguments(handler, values, items)
 
     def request_made(self, request: Request, begun: list[int]) -> None:
-        """Mark a request with a count of those that its callback made to have items finished, if it is one.
+        """If a request is to finish an item, mark it with the count of such requests of its callback.
 
         A list begins many items, of which few are new when it changes. Requests share the count.
         """

@@ -73,13 +73,13 @@ class Addon:
 
 
 class NearDuplicateDownloaderMiddleware(RuntimeComponent):
-    """Judges pages. Alone it also drops them; beside the spider middlewares it leaves that to those, which see more."""
+    """Judges pages. Without the spider middlewares it also drops repeats; these see more, and drop them otherwise."""
 
     part = "downloader"
 
     @property
     def live(self) -> LiveStats:
-        """What the plugin has done so far."""
+        """The figures of the crawl so far."""
         return self.runtime.live
 
     async def process_request(self, request: Request) -> Request | Response | None:
@@ -196,7 +196,7 @@ class DeliveryOuterMiddleware(RuntimeComponent):
             delivery.gave_item = True
 
     async def _note_item(self, delivery: Delivery | None, item: Any, response: Response) -> None:
-        """Add to an item what the settings want in it, and count it among those that its page waits for."""
+        """Fill the content fields of an item, and have the delivery of its page wait for the item."""
         await self.runtime.content_fields.add(item, response)
         self._note_arguments(response, item)
         if "pipeline" in self.runtime.enabled_parts:
@@ -256,7 +256,7 @@ class DeliveryInnerMiddleware(RuntimeComponent):
             self.runtime.delivery_tracker.callback_started(delivery)
 
     def process_spider_exception(self, response: Response, exception: Exception) -> Iterable[Any] | None:
-        """Swallow our own exception; note every other and leave it to those who handle it."""
+        """Swallow ``NearDuplicatePage``; note every other exception, and leave it to Scrapy."""
         if isinstance(exception, NearDuplicatePage):
             exception.__traceback__ = None  # with its frames it would hold the page until the garbage collector comes
             return ()

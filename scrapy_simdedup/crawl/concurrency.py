@@ -76,7 +76,7 @@ class KeyedCondition:
 
 
 class BackgroundTasks:
-    """Coroutines that signal handlers start and nobody awaits, so that closing can wait for them."""
+    """Coroutines of signal handlers, which nobody awaits but the close of the spider."""
 
     def __init__(self) -> None:
         self._running = 0

@@ -87,7 +87,7 @@ class DeliveryTracker:
         self.release_dead()
 
     def delivery_of(self, response: Response | None) -> Delivery | None:
-        """The delivery that a response belongs to, if there is one."""
+        """The delivery of a response's page; None where there is none."""
         request = None if response is None else response.request
         return None if request is None else self._deliveries.get(request)
 

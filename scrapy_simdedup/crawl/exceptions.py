@@ -25,13 +25,13 @@ logger = logging.getLogger(__name__)
 FOREIGN_LOGGERS = "asyncio", "twisted"
 """The loggers that report an exception nobody caught, with its traceback."""
 ANNOUNCEMENT = "Unhandled error in Deferred"
-"""What Twisted logs just before such an exception, as a record of its own."""
+"""The record that Twisted logs just before the traceback of such an exception."""
 _refused: WeakSet[Crawler] = WeakSet()
 """The crawls whose sentence is in the log."""
 
 
 class NearDuplicatePage(IgnoreRequest):
-    """The page repeats one that was delivered, so its callback is not called.
+    """The page repeats a delivered page, so its callback is not called.
 
     It reaches the request's errback, where there is one; ``failure.check(NearDuplicatePage)`` tells it apart.
     """
@@ -82,14 +82,14 @@ class LinkNotFollowed(IgnoreRequest):
         self.url = url
         """The URL that was not fetched."""
         self.pattern = pattern
-        """The links that it is like, such as ``blog.example/#?replytocom``."""
+        """The pattern of similar links, such as ``blog.example/#?replytocom``."""
         self.bound = bound
         """The upper bound (95 %) for the share of these links that lead to new content, 0..1."""
         super().__init__(f"only repeats link to {url}, and at most {bound:.1%} of {pattern} lead to new content")
 
 
 class NearDuplicateItem(DropItem):
-    """The item repeats one that was delivered."""
+    """The item repeats a delivered item."""
 
 
 class FailSafe:

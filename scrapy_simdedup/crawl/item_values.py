@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 
 logger = logging.getLogger(__name__)
 NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
-"""Fields in which an item is likely to say which one of its page's items it is."""
+"""Fields that are likely to tell the items of one page apart."""
 MAX_ITEMS = 5_000
 """Items of a page whose values are remembered; the others count as new each time."""
 
@@ -82,7 +82,7 @@ class ItemValues:
         own_settings = crawl.settings.site_settings.values()
         every = [crawl.settings.unchanged_by, *(own.get("unchanged_by") for own in own_settings)]
         self._unseen = dict.fromkeys(field for by in every if isinstance(by, tuple) for field in by)
-        """Fields that no item had so far."""
+        """Fields in ``SIMDEDUP_UNCHANGED_BY`` that no item had so far."""
         self.is_on: bool = bool(self._unseen)
         self._has_items = False
         self._pages: weakref.WeakKeyDictionary[Request, PageItems] = weakref.WeakKeyDictionary()
@@ -160,7 +160,7 @@ class ItemValues:
         return change
 
     def _entry(self, page: PageItems, item: ItemAdapter) -> tuple[Entry, bytes | None]:
-        """An item's digests, and that of its identity, if it has what ``SIMDEDUP_IDENTITY`` names."""
+        """The digests of an item, and of its identity, if the item has the fields of ``SIMDEDUP_IDENTITY``."""
         values = dict(item)
 
         def digest(fields: Iterable[str], *about: str) -> bytes:

@@ -27,7 +27,7 @@ URL_FIELDS = ("url", "link", "href")
 MAX_VALUES = 1_000_000
 """Values of one field of an item, also those inside of others; an item may contain itself."""
 MAX_ITEMS_ON_THEIR_WAY = 1_000
-"""Items of which it is known which page they came from, until the pipeline asks; another may replace them."""
+"""Items whose page is remembered until the pipeline asks for it, as another component may replace an item."""
 _FIND_NUMBERS = re.compile(r"\d+").findall
 
 
@@ -130,7 +130,7 @@ class ContentFields:
         self._warned: set[tuple[type, str]] = set()
 
     async def add(self, item: Any, response: Response) -> None:
-        """Fill the fields of one item, but those that its callback filled."""
+        """Fill the content fields of one item that its callback left empty."""
         if not self.parts or not isinstance(response, HtmlResponse):
             return
         for field, part in self.parts.items():
@@ -168,15 +168,15 @@ class Entry(NamedTuple):
     """What is remembered of an item: three digests."""
 
     name: bytes
-    """Of what the item says about which one it is."""
+    """The digest of the fields that name the item."""
     others: bytes
-    """Of the fields that do not decide."""
+    """The digest of the fields that do not decide whether the item changed."""
     values: bytes
-    """Of the fields that decide."""
+    """The digest of the fields that decide."""
 
 
 class Note(NamedTuple):
-    """The items of one page, or those with one identity, as they were delivered last."""
+    """The items of one page, or of one identity, at their last delivery."""
 
     at: float
     """When, in seconds since the epoch."""
@@ -216,7 +216,7 @@ def forgotten_note(now: float) -> bytes:
 
 
 class ItemGroup:
-    """The items that are told apart among each other: those of a page, or those with one identity.
+    """The items that are compared with one another: those of one page, or those with one identity.
 
     ``raw`` is the note as it is in the store, ``known`` the one that counts. Where items have an identity, other pages
     may have items of the group.
@@ -225,7 +225,7 @@ class ItemGroup:
     def __init__(self, key: bytes, raw: bytes | None, known: Note | None, *, has_identity: bool = False) -> None:
         self.key, self.raw, self.has_identity = key, raw, has_identity
         self.is_shared = False
-        """Whether another page of this run has items of the group, so that nobody knows whose past is whose."""
+        """Whether several pages of this run have items of the group; then the past of an item cannot be told."""
         self.past: tuple[Entry, ...] = known.entries if known else ()
         self._by_name: defaultdict[bytes, list[Entry]] = defaultdict(list)
         for entry in self.past:

@@ -75,7 +75,7 @@ class DeferredLinks:
         self._requesting: set[str] = set()
         """Handlers that made a request of some page."""
         self._silent_pages: Counter[str] = Counter()
-        """By any other handler, the pages for which it was called."""
+        """Pages of each handler that made no request so far."""
         self._headings: set[int] = set()
         """Hashes of headings of pages that were near another, with their patterns."""
         self._chains: WeakKeyDictionary[Request, int] = WeakKeyDictionary()
@@ -211,7 +211,7 @@ class DeferredLinks:
         return await self._detector.was_delivered(url=request.url, key=key)
 
     def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
-        """Count what became of a request that is a trial, by its response and the verdict on that, if there is one."""
+        """Count the result of a trial request, by its response and the verdict on the response, if there is one."""
         pattern, chain = request.meta[META_TRIAL]
         is_new = _is_new(response.status, verdict, chain=chain)
         if is_new and verdict is not None and verdict["kind"] == "near":
@@ -221,11 +221,11 @@ class DeferredLinks:
         self._end(request, is_new)
 
     def failed(self, request: Request, *, is_known: bool) -> None:
-        """Note that no response came; ``is_known`` where a rule says that it would show what is known."""
+        """Note a trial without a response; ``is_known`` where a rule about URLs expects a known content."""
         self._end(request, False if is_known else None)
 
     def _has_new_heading(self, response: TextResponse, pattern: str) -> bool:
-        """Whether no page with the heading of this one was near another before, of those that the pattern leads to.
+        """Whether the heading of a page is new among the near pages behind the pattern.
 
         Variants of a list or a form have one heading; twins that differ in little else have their own.
         """

@@ -284,7 +284,7 @@ class Runtime:
 
 
 class RuntimeComponent:
-    """A component of Scrapy that shares the runtime of its crawler; ``part`` is what it is called there."""
+    """A component of Scrapy that shares the runtime of its crawler, and is its ``part``."""
 
     part: ClassVar[str]
 

@@ -56,7 +56,7 @@ DOUBTFUL = "doubtful"
 """The mark of those that are judged again, and dropped again if they are repeats after all: they were in doubt, or may
 be records, and a family was found since then of which they may be as well."""
 ASKED = "asked"
-"""The mark of those that are asked of the server to see whether they say what they said; they are dropped again."""
+"""The mark of pages that are fetched again to see whether they changed; they are dropped again."""
 META_ASKED_FOR = "simdedup_asked_for"
 """The original of a page that is asked for; in the meta, as the request may wait in a queue on a disk."""
 META_OF_FIRST = frozenset({META_DEFERRED, META_TRIAL, META_ASKED_FOR, "retry_times"})
@@ -127,7 +127,7 @@ class SecondFetches:
         return None if response is None else response.replace(request=request)
 
     async def page_dropped(self, request: Request, response: Response, site: str, verdict: Verdict) -> None:
-        """Remember a dropped page whose content does not say just what that of its original says."""
+        """Remember a dropped page whose content differs from its original, however little."""
         if not verdict.other_text or verdict.original_key is None or request.method != "GET":
             return
         key = (site, verdict.original_key)
@@ -261,17 +261,17 @@ class DroppedPages:
         self._taken.add(self._name(request))
 
     async def of_killed(self) -> list[Request]:
-        """The requests of processes that did not end by themselves, and those that one that did left in doubt."""
+        """Requests of killed processes, and doubtful ones of processes that ended by themselves."""
         pages, ended = await self._read()
         return self._requests([page for page in pages if page.worker not in ended or page.is_doubtful])
 
     async def of_ended(self, originals: set[Original]) -> list[Request]:
-        """The requests of other processes that ended, for these originals."""
+        """Requests of ended processes, for pages that were dropped for one of these originals."""
         pages, _ = await self._read()
         return self._requests([page for page in pages if (page.site, page.original) in originals])
 
     async def close(self) -> None:
-        """Note which pages are done with, and that this process ended."""
+        """Write which pages were fetched again, and that this process has ended."""
         for name in self._taken:
             await self._store.put_note(self._journal, name, b"")
         if self._has_notes:

@@ -24,7 +24,7 @@ KEPT_REASONS = frozenset({"no_item_yet", "for_links", "other_callback", "within_
 """Why pages are kept that would be dropped, if the crawl had got from others what it may get from them, or if others
 said all that they say."""
 MAX_SHOWN_NEAR = 3
-"""Near pages that the summary names, those that are most like another page."""
+"""Near pages that the summary names: those with the highest similarity."""
 FIGURES = ("pages", "judged", "near", "stub", "dropped", "bytes_dropped", "released", "unjudged")
 """What is counted of the pages of each site; those of a verdict have its name."""
 REPEATED_LIMIT = 10_000
@@ -256,7 +256,7 @@ class CrawlStats:
         return self.by_reason("pages/unjudged_reason_count/")
 
     def by_reason(self, start: str) -> Counter[str]:
-        """The counts whose names begin so, by the part that varies."""
+        """Counts whose names begin with ``start``, by the rest of the name."""
         return Counter({name[len(start) :]: count for name, count in self._counts.items() if name.startswith(start)})
 
     @property

@@ -133,7 +133,7 @@ class UrlJournal:
                 await self._store.put_note(events.REMEMBERED_JOURNAL, events.event_key(site), bytes(note))
 
     async def close(self) -> None:
-        """Note that this worker is gone, so that others make the requests that it skipped and that are readmitted."""
+        """Write that this worker has ended; other workers then make its skipped requests, once they are readmitted."""
         await self._store.heartbeat(self.worker, 0.0)
 
     async def _note_of(self, url: str) -> events.UrlEvent | None:

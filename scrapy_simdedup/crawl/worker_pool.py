@@ -62,7 +62,7 @@ class WorkerPool:
         self._free: deque[Worker] = deque()
         self._queue: deque[Job] = deque()
         self._pickled_settings: dict[int, tuple[DedupSettings, bytes]] = {}
-        """By the id of settings, these, so that nothing else gets it, and their bytes."""
+        """The id of settings → the settings, so that no other object gets that id, and their bytes."""
         self._failures = 0
         self._is_closed = False
 

@@ -64,9 +64,9 @@ class CandidateIndex:
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
         self._handler = np.zeros(_FIRST_ROWS, np.uint32)
         self._handlers: dict[str, int] = {"": ANY_HANDLER}
-        """By what records hold of their handlers, with the runs and without, the number of these."""
+        """The text of a record's handlers, with their runs and without → the number of this set of handlers."""
         self._numbers: defaultdict[str, list[int]] = defaultdict(list, {"": [ANY_HANDLER]})
-        """By handler the numbers of those of records that hold it."""
+        """Handler → the numbers of the sets of handlers that hold it."""
 
     @property
     def size(self) -> int:

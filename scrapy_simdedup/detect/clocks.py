@@ -96,9 +96,9 @@ class PlaceCounts:
     is_clock: bool = False
     is_amount: bool = False
     sample: str = ""
-    """How a text that stood there begins."""
+    """The beginning of a text from this place."""
     beside: int = 0
-    """The place by which it is found in unit tables, if that is another one."""
+    """The clock's place in unit tables, where that differs."""
 
     @property
     def in_table(self) -> int:

@@ -114,7 +114,7 @@ class NearDuplicateDetector:
         )
         self._logs = self._transactions.logs
         self.history: EventLog = self._transactions.history
-        """Writes down what later runs ask about this one."""
+        """The log of events of this run, for later runs."""
 
     @property
     def run(self) -> str:
@@ -122,7 +122,7 @@ class NearDuplicateDetector:
         return self.context.run
 
     async def open(self) -> None:
-        """Open the store, and check that its fingerprints are made as this detector makes them.
+        """Open the store, and check that its fingerprints were made under the same settings.
 
         Raises:
             StoreError: the store cannot be used, or holds fingerprints made in another way.
@@ -301,7 +301,7 @@ class NearDuplicateDetector:
         self._logs.items.passing.add("" if self.settings_for(url).callbacks == "any" else handler)
 
     async def heartbeat(self) -> None:
-        """Tell other workers that this one is alive; call it every ten seconds."""
+        """Write the heartbeat by which other workers know that this worker is alive; to be called every ten seconds."""
         with reporting_failures(self._count_store_error):
             await self._logs.heartbeat()
 

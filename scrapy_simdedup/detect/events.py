@@ -133,9 +133,9 @@ class SeenUrl(Event):
     checked: bool = False
     """Whether the URL was fetched once more to see that."""
     erred: bool = False
-    """Whether it had led to another content before that."""
+    """Whether an earlier fetch of the URL had another content."""
     renamed: bool = False
-    """Whether the page says what it said then, and just the name of its content is another: that is no error."""
+    """Whether the page did not change, but its content got another name, which is no error of the site."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,7 +165,7 @@ class DroppedPage(Event):
     original: bytes
     """The key of its original."""
     worker: str
-    """The process that dropped it, and fetches it once more while it is alive."""
+    """The process that dropped the page, and will fetch it once more if it lives that long."""
     request: dict[str, Any]
     """All that is needed to make the request: values that :func:`pack_value` takes."""
     is_doubtful: bool

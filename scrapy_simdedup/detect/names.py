@@ -173,7 +173,7 @@ def text_digest(text: str) -> int:
 
 @dataclass(frozen=True, slots=True)
 class RunContext:
-    """A run, the process that works on it, its clock, and how it waits."""
+    """A run, and of its process the worker's name, the clock and the way to sleep."""
 
     run: str
     """The run's name, which the workers of one crawl share."""
@@ -236,7 +236,7 @@ class PageSettings:
         return self._of(site, None)
 
     def pattern_of(self, url: str) -> str | None:
-        """The pattern whose settings the page with this URL has; None if it has only those of its site."""
+        """The pattern of ``SIMDEDUP_SITE_SETTINGS`` that a URL fits; None if it fits none."""
         if not self._patterns:
             return None
         clean = url if is_nearly_canonical(url) else canonical_url(url)

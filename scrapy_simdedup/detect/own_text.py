@@ -71,8 +71,8 @@ differs in its numbers alone; and those from which :data:`MIN_NUMBERS` such line
 MIN_MISSING_OF_UNNAMED = 3
 """Shingles of a text of its own that must be missing where no headline vouches: another word is no text."""
 MAX_WORDS_OF_VARIANT = 10
-"""Words of one line of its own that a page is dropped with where its URL says that it is another content: the name of
-the book in another language may be such a line."""
+"""Words of a line of its own that a dropped page may have where its URL names another content: such a line may be the
+name of the book in another language."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
 _NAME_IN_URL = re.compile(r"[^\W_]{3,}")

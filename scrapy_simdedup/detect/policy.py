@@ -173,7 +173,7 @@ def _is_edit(
 
 
 def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:
-    """Whether a page is what it was, and what it repeats was not delivered in this run either, as it is what it was.
+    """Whether a page that did not change is unchanged, and no copy of an original that this run did not deliver either.
 
     Where neither is wanted any more, a page that gave items beside what it seems to repeat, and of which each text is
     what it was, is that page.
@@ -245,7 +245,7 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
 
 
 def _is_same(page: FetchedPage, member: Record) -> bool:
-    """Whether a page is one of a family under another URL: it says just that, and one URL has all that the other has.
+    """Whether a page and a member of its family have one text, and one URL has all parameters of the other.
 
     A captcha with a few questions asks the same one at several URLs, and each is to be fetched once more.
     """
@@ -311,7 +311,7 @@ def _decide_revisit(
 
 
 def _handlers(page: FetchedPage, revisit: Revisit | None, index: SiteIndex) -> str:
-    """The handler of a page, and those that got items of what it says under its URL before.
+    """The handler of a page, and the earlier handlers that made items of the same text under the same URL.
 
     So spiders that fetch the same pages in turn each know what they had. Where little words may have changed unseen,
     nobody had just this; and who had no items may come for the links.

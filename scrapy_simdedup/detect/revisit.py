@@ -40,7 +40,7 @@ class Revisit:
     """What the two versions say about the clocks of the site, if anything."""
 
     def content_left(self, near: float) -> bool:
-        """Whether a content that was delivered is gone from its URL: what is there now is not even near it."""
+        """Whether a delivered content is gone from its URL: the content there now is not even near."""
         was_live = self.record.state in {"confirmed", "duplicate"}
         return was_live and self.kind == "changed" and self.similarity is not None and self.similarity < near
 
@@ -101,7 +101,7 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
 
 
 def evidence_of_equal(before: PageFingerprint) -> ClockEvidence | None:
-    """What a page says about clocks that is to the byte what it was: its text is equal wherever its record has one."""
+    """The evidence about clocks from a page with the same bytes: the text is equal at each place of its record."""
     units = before.units
     if units is None or not units.sequence:
         return None
@@ -156,7 +156,7 @@ def _compare_units(
 
 
 def beside_content(now: PageFingerprint, before: PageFingerprint) -> dict[int, tuple[str, bool]]:
-    """By its place what a page says beside its content, for people, and whether another version says the same."""
+    """Place → a text beside the content, for people, and whether it is equal in the other version."""
     if now.page_units is None or before.units is None:
         return {}
     same_title = now.title == before.title or now.page_units.title == before.units.title

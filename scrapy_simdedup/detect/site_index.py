@@ -68,7 +68,7 @@ class SiteIndex:
         self._originals = CandidateIndex(settings.bits, self._records, method, resemblance)
         self.replacements: Replacements = Replacements(self._records, self._originals)
         self.canonical_claims: CanonicalClaims = CanonicalClaims()
-        """What the pages declare that this process judged since it made the index."""
+        """Canonical URLs of the pages that this process judged since it made the index."""
         self._copy_check = CopyCheck(self._records, self._originals, method)
         self._novelty = SiteNovelty(self._records, self._originals, self._copy_check)
         self._domain_first_seen = DomainFirstSeen() if site.endswith(ALL_SITES) else None
@@ -310,7 +310,7 @@ class SiteIndex:
         return best and replace(best, copies=len(copies) + max(0, len(itemless - copies) - spared))
 
     def _near_originals(self, page: FetchedPage, candidates: Rows) -> tuple[Rows, NDArray[np.float64], Mask]:
-        """The originals that a page is near, its similarities to them, and of which it is but a part."""
+        """The originals near a page, the similarity to each, and a mask of those that contain the whole page."""
         rows, alike = self._copy_check.near_originals(page, candidates)
         wholes = candidates[:0]
         is_asked = page.settings.novel_words is not None and len(candidates) > 0
@@ -360,7 +360,7 @@ class HandlerItems:
             self._tries[handler] += record.original is not None
 
     def may_give(self, handler: str) -> bool:
-        """Whether a page of this handler may give items, so that it is worth trying."""
+        """Whether a page of this handler may give items, so that a second try is worth its fetch."""
         free = FREE_TRIES + self._pages[handler] // PAGES_PER_TRY
         return handler in self._giving or self._tries[handler] < free
 

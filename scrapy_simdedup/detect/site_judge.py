@@ -30,7 +30,7 @@ SITE_JOURNALS = (clocks.JOURNAL, STUB_JOURNAL)
 
 
 class SiteJudge:
-    """Judges the pages of one site after the other, each as a crawl that meets them in this order would.
+    """Judges the pages of one site after the other, with the verdicts of a crawl in the same order.
 
     Every page that is kept counts as delivered at once. Only the pages of the current site are held: 0.3 to 0.8 KB for
     each. A page with the same URL and the same content as one of this run is ``unchanged``, as in a crawl.
@@ -183,7 +183,7 @@ async def _given(made: PageFingerprint) -> PageFingerprint:
 
 
 async def _go_on(_: float) -> None:
-    """There is no other work that could go on meanwhile."""
+    """Sleep for no time, as no other work could go on meanwhile."""
 
 
 def _fail(error: StoreError) -> None:

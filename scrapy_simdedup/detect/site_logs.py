@@ -119,7 +119,7 @@ class SiteLogs:
             index.settle(key, id_, outcome, now)
 
     def key_with_other_items(self, site: str, id_: int) -> bytes | None:
-        """The key of a page that this worker reserved, if it says what it said when another handler got items of it."""
+        """The key of a page of this worker that did not change since another handler got items of it; else None."""
         key, index = self._reserved.get((site, id_)), self.indexes.known(site)
         return key if key is not None and index is not None and index.gave_other_items(key, id_) else None
 
@@ -135,11 +135,11 @@ class SiteLogs:
             await self.settle(*self._unsettled.pop())
 
     async def heartbeat(self) -> None:
-        """Tell other workers that this one is alive."""
+        """Write the heartbeat by which other workers know that this worker is alive."""
         await self._store.heartbeat(self._worker, self._now())
 
     async def release_if_dead(self, site: str, reserved: Record) -> bool:
-        """Release a page that nobody delivers: its worker died, or has no such page; whether that was so.
+        """Release a page whose worker died, or has no such page; returns whether that is so.
 
         A worker has no such page where the call that reserved it was given up, and was carried out later; or where the
         server lost the record before it was settled, so that no settlement will ever be read.
@@ -241,7 +241,7 @@ class SiteCache(Generic[Value]):
 
 
 def worker_name() -> str:
-    """A name for this process that tells other workers on the same host how to look for it."""
+    """A name for this process, with the process id by which workers on the same host can look for it."""
     return f"{socket.gethostname()}:{os.getpid()}:{secrets.token_hex(4)}"
 
 
@@ -308,7 +308,7 @@ class EventLog:
         await self._write(event, site, page.key.hex(), page.fingerprint.hex())
 
     async def site_changed(self, site: str, counts: Mapping[Change, int], part: int) -> None:
-        """Log the changes that this worker has found on a site so far; another ``part`` is another count of them."""
+        """Log how many changes this worker has found on a site so far; each ``part`` is a count of its own."""
         await self._write(
             events.SiteChangeCounts(site, self._run, self._now(), dict(counts)), site, self._worker, str(part)
         )

@@ -55,7 +55,7 @@ Place = tuple[str, int]
 MAX_NAMESAKES = 16
 """Namesakes of a page that are looked at."""
 MAX_VIEWS = 64
-"""Pages with one title from which on the title does not say what they show."""
+"""Pages with one title from which on the title does not name the page."""
 _WITHOUT_VALUE = re.compile(r"(?<=[?&;])[^=&;#]*=(?=[&;#]|\Z)")
 _BETWEEN_NAMES = re.compile(r"[/?&=:;#]+")
 

@@ -32,11 +32,11 @@ MIN_PLACES_OF_FAMILY = 8
 MIN_PATHS_OF_RECORDS = 3
 """Paths from which pages may be a family, if they say the same when they are fetched again."""
 MIN_SAID_AGAIN = 3
-"""Pages that must do so, where there are as many beside the first one."""
+"""Pages that must say the same again, where there are that many beside the first one."""
 MIN_OTHER_TEXTS = 0.8
 """The share of a content's pages that say something else in their content, from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
-"""Contents at one path that show that queries tell pages apart there."""
+"""Contents at one path from which on its queries count as names of pages."""
 MIN_SHARE_OF_PATH = 0.5
 """The share of a site's pages above which a path shows that, too, once there are enough of them: a captcha in front of
 all pages is one content."""
@@ -79,15 +79,15 @@ class _ContentUrls:
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
     other_texts: int = 0
-    """Pages whose content does not say just what the original says."""
+    """Pages whose content differs from the original, however little."""
     marked: MarkedLines | None = None
     """The lines in which the pages differ from the original, of whatever length; None while none do."""
     may_be_records: bool = False
     """Whether the pages may be a family, which is known once some of them are fetched again."""
     said_again: int = 0
-    """Pages that do not say what the original says, but what they said before."""
+    """Pages that differ from the original, and did not change since their first fetch."""
     copies: int = 0
-    """Pages that say what the original says, at its own path."""
+    """Pages with the text of the original at the path of the original."""
     texts: set[int] = field(default_factory=set)
     """Some of the different things that they say."""
 
@@ -177,7 +177,7 @@ class _ContentUrls:
 
     @classmethod
     def from_row(cls, row: list[Any]) -> _ContentUrls:
-        """The counts whose :meth:`to_row` these are."""
+        """The counts from the row of :meth:`to_row`."""
         count, is_stub, samples, paths, tokens, others, marked, may_be_records, said_again, copies, texts = row
         by_path, by_token = Counter(dict(paths)), Counter(dict(tokens))
         lines = None if marked is None else MarkedLines.from_rows(marked)

@@ -44,7 +44,7 @@ class MarkedLines:
     """The lines in which the repeats of one content differ from it."""
 
     repeats: int = 0
-    """Repeats without those that differ in many lines, as they have the posts in another order, or other posts."""
+    """Repeats that differ in few lines; where many lines differ, the posts are other ones, or in another order."""
     pages: int = 0
     """Repeats among these that differ from the content."""
     lost: Counter[int] = field(default_factory=Counter)
@@ -85,7 +85,7 @@ class MarkedLines:
 
     @classmethod
     def from_rows(cls, rows: list[Any]) -> MarkedLines:
-        """The counts whose :meth:`to_rows` these are."""
+        """The counts from the rows of :meth:`to_rows`."""
         repeats, pages, lost, new, own_words, *counts, are_joined = rows
         words, blocks, amounts = map(int, counts)
         lines = Counter(dict(lost)), Counter(dict(new))

@@ -74,7 +74,7 @@ class Transactions:
         self._on_wall, self._on_stub, self._on_records = on_wall, on_stub, on_records
         self.logs: SiteLogs = SiteLogs(store, settings, context)
         self.history: EventLog = EventLog(store, self.logs, context, on_store_error=on_store_error)
-        """Writes down what later runs ask about this one."""
+        """The log of events of this run, for later runs."""
         self._clocks: ClockBook | None = None
         """The places of each site whose text changes by itself; None where nobody learns them."""
         if settings.clocks and settings.compares_versions:
@@ -343,7 +343,7 @@ class FailedPages:
         self._failed: OrderedDict[str, deque[tuple[str, bytes]]] = OrderedDict()
         """By site, the contents and fingerprints of its pages that failed."""
         self._contents: OrderedDict[str, str] = OrderedDict()
-        """By content, the one that it is counted with."""
+        """Content → the content with which it is counted."""
 
     def kept(self, ref: PageRef, content: str, fingerprint: bytes) -> None:
         """Expect the outcome of a page that is kept."""

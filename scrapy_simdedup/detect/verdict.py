@@ -170,9 +170,9 @@ class FetchedPage(NamedTuple):
     is_doubted: bool = False
     """Whether it was dropped before in doubt; see :attr:`Verdict.is_doubtful`."""
     asked_for: bytes | None = None
-    """The key of an original for which it was dropped, if it is fetched again to see whether it says the same."""
+    """The key of the original for which the page was dropped, where a second fetch is to show whether it changes."""
     is_filtered: bool = False
-    """Whether the request is one that is made once per run, so that nobody wants what was delivered of it again."""
+    """Whether Scrapy's filter lets the request be made once per run; a second delivery of its page is then unwanted."""
     read: Callable[[], Awaitable[PageFingerprint]] | None = None
     """Reads the page, where its fingerprint is that of an earlier version with the same bytes: only then its text units
     are at hand."""

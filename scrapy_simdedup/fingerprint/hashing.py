@@ -269,7 +269,7 @@ _FMIX64 = tuple(map(np.uint64, (33, 0xFF51AFD7ED558CCD, 0xC4CEB9FE1A85EC53)))
 
 
 def inverse_fmix64(mixed: int) -> int:
-    """The number that :func:`fmix64` makes another one of.
+    """The inverse of :func:`fmix64`: the number whose hash is given.
 
     >>> inverse_fmix64(int(fmix64(np.array([2026], np.uint64))[0]))
     2026

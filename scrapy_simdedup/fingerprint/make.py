@@ -217,7 +217,7 @@ def _digest(text: bytes, words: WordHasher, size: int) -> int:
 
 
 class Fingerprinter(Protocol):
-    """Makes the fingerprints of one run's pages in one way, so that they can be compared; in this process or others."""
+    """Makes the fingerprints of a run, all under the same settings, in this process or in others."""
 
     def open(self, secret: bytes) -> None:
         """Take over the key of the hashes, once it is known to agree with the store."""

@@ -94,7 +94,7 @@ class ComparableText(NamedTuple):
     features: Features
     signatures: BlockSignatures
     min_shingles: int
-    """Shingles from which there is enough content."""
+    """Shingles of content below which a page has too little."""
 
     @property
     def has_content(self) -> bool:
@@ -248,7 +248,7 @@ class Exact(Method):
     variants: int = len(_SCOPES) << len(_MASKS)
 
     def variant(self, settings: DedupSettings) -> int:
-        """What is digested, and what is ignored in it."""
+        """The number of a combination of ``SIMDEDUP_EXACT`` and ``SIMDEDUP_IGNORE``."""
         ignored = sum(1 << bit for bit, mask in enumerate(_MASKS) if mask in settings.ignore)
         return _SCOPES.index(settings.exact) << len(_MASKS) | (ignored if settings.exact != "body" else 0)
 

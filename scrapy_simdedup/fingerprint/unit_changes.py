@@ -77,9 +77,9 @@ class EditedText(NamedTuple):
     """A text that differs, as it is now."""
 
     text: str
-    """How it begins, for people; of an archive it may be another text of its kind."""
+    """The beginning of the text, for people; in an archive it may be another text of its kind."""
     digest: int
-    """By which it is told from others."""
+    """The digest of the text."""
 
 
 class UnitComparison(NamedTuple):

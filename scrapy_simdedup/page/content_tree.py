@@ -53,7 +53,7 @@ class ContentNode:
         return self.holds_block or self.tag in _INNER_BLOCK_TAGS
 
     def nodes(self, *tags: str) -> Iterator[ContentNode]:
-        """The nodes right below this one, or those with some tags."""
+        """The child nodes, of any tag or of the given ones."""
         return (child for child in self.children if isinstance(child, ContentNode) and (not tags or child.tag in tags))
 
     def walk(self) -> Iterator[Child]:

@@ -29,7 +29,7 @@ _WRAPPER = re.compile(r"\A(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+")
 _DECODER = json.JSONDecoder(strict=False, parse_int=str, parse_float=str)
 """Takes control characters in texts, and leaves numbers as they are written, however long."""
 _VALUE_KEYS = ("@value", "@id", "name")
-"""Keys of an object of JSON-LD under which it says what it is, the first that is there."""
+"""Keys of a JSON-LD object that hold its name; the first one present counts."""
 _IDENTIFIERS = {
     "name": (
         *("sku", "productID", "mpn", "gtin", "gtin8", "gtin12", "gtin13", "gtin14", "isbn"),

@@ -186,7 +186,7 @@ def _outermost(tree: BlockTree, at: int, asked: int) -> int:
 
 
 def own_title(title: str, headline: str, headings: Collection[str]) -> str:
-    """What a title says of its page, without what the site adds to it.
+    """The title of a page without what the site adds to it, such as its name.
 
     Most sites add their name, a slogan or a version to the headline of a page, as in "Merger (tools 3.4 API)" and "Acme
     | Privacy policy". A site that changes what it adds has edited none of its pages. Where one part of the title is

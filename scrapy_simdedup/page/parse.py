@@ -98,7 +98,7 @@ class Ending:
     open: frozenset[str]
     """The elements around it, which have not ended; with a slash behind each."""
     elsewhere: frozenset[str]
-    """What no page of this template ends with: elements that others follow, and with a slash those that have ended."""
+    """Elements with which no page of this template ends: others follow, or, with a slash behind, they have ended."""
 
 
 def ending(html: str, *, max_bytes: int = 5_000_000) -> Ending:
@@ -172,7 +172,7 @@ def utf8(html: str, errors: Literal["replace", "surrogatepass"]) -> bytes:
 
 
 def remember_utf8(html: str, raw: bytes) -> None:
-    """Take the bytes that a page was decoded from, if they are its UTF-8, so that nobody encodes it once more."""
+    """Remember the UTF-8 bytes of a text, to save its next encoding."""
     global _latest  # noqa: PLW0603 - see utf8
     _latest = html, raw
 
@@ -212,7 +212,7 @@ _PARSERS = {
 }
 """A parser is made once, which saves a twentieth of the parsing; it locks itself while another thread uses it."""
 _SENTINEL = f"end-of-page-{os.urandom(8).hex()}"
-"""Another name in each process, so that no page has such an element."""
+"""An element that no page can have, as its name is drawn anew in each process."""
 _SENTINEL_TAG = f"<{_SENTINEL}>".encode()
 _TELLS_NOTHING = NON_TEXT_TAGS | {"br", "hr", "img", "input", "link", "meta", "wbr"}
 """Elements behind the last words of a page; none of them shows that what was before them has ended."""
@@ -306,7 +306,7 @@ _TAG = re.compile(
 def outermost(elements: Sequence[HtmlElement]) -> list[HtmlElement]:
     """Those of some elements that lie in no other of them, in their order; takes linear time in a deep tree, too."""
     is_inside = dict.fromkeys(elements, True)
-    """Of each element that was looked at, whether it is one of them or lies in one."""
+    """Element → whether it is in ``elements`` or lies inside of one of them."""
     made: list[HtmlElement] = []
     for element in elements:
         path: list[HtmlElement] = []

@@ -152,10 +152,10 @@ _NAMES_OF_SYSTEMS = re.compile(
 )
 """What systems write on all content: Elementor; Drupal on what Views lists, and on what its front page has."""
 _MARKS_OF_SYSTEMS = ("elementor-widget", "views-", "-views", "-promoted")
-"""One of these stands in each such name: to look for them takes less time."""
+"""Parts of such names; a search for a part is faster than one for the names."""
 _NAME_WORD = re.compile(r"[A-Z]?[a-z]+|[A-Z]+(?![a-z])|[^\W\d_a-zA-Z]+")
 _LETTERS = bytes(code if chr(code).isalpha() else ord(" ") for code in range(128)).ljust(256)
-"""The byte that each byte of ASCII becomes, so that its letters are left."""
+"""A table for ``bytes.translate`` that leaves the letters of ASCII."""
 _OF_THE_INSIDE = frozenset("no non not without with has".split())
 """Words before a word that tell what an element holds or lacks, not what it is: ``has-sidebar``, ``no-footer``."""
 _OF_AN_EVENT = frozenset("field start begin end closing due exam release".split())

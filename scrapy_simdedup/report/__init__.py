@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 MAX_RULES = 200
-"""Rules that are kept, those that saved the most fetches."""
+"""Rules in a report: those that saved the most fetches."""
 VERDICT_KINDS = ("new", "near", "changed", "unchanged", "identical", "stub", "unjudged")
 """The verdicts, in the order of every chart and table."""
 SIMILARITY_BUCKETS = 100

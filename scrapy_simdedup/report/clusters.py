@@ -201,7 +201,7 @@ class NearPage:
     own_words: int | None
     """Words of its longest text unit that the original lacks; None where that is not known."""
     kept_by: str | None
-    """What kept it, in words; None where that is not known."""
+    """The reason why the page was kept, in words; None where that is not known."""
 
 
 async def read_compared_pages(store: FingerprintStore, site: str | None = None) -> ComparedPages:

@@ -42,7 +42,7 @@ class Line(NamedTuple):
 
 
 class Difference(NamedTuple):
-    """A line that one text has and the other has not (None), or that reads differently in the other."""
+    """A line of one text without a counterpart in the other (None), or with a different one."""
 
     role: str
     one: str | None
@@ -50,7 +50,7 @@ class Difference(NamedTuple):
 
 
 class OwnLine(NamedTuple):
-    """A line that has words that the other text lacks."""
+    """A line with words that the other text lacks."""
 
     role: str
     text: str
@@ -140,7 +140,7 @@ def page_lines(page: Page) -> tuple[Line, ...]:
 
 @dataclass(frozen=True, slots=True)
 class ComparedPage:
-    """One of two pages that are compared."""
+    """A page of a comparison of two."""
 
     name: str
     title: str

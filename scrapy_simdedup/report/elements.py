@@ -68,7 +68,7 @@ def link(url: str) -> Element:
 
 
 def shown_url(url: str) -> str:
-    """A URL as it is shown: without its middle if it is long, and without characters that turn its direction."""
+    """A URL for people: without the middle of a long one, and without characters that turn its direction."""
     return shorten("".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in url), MAX_SHOWN_URL)
 
 

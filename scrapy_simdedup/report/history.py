@@ -83,7 +83,7 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
 
 @dataclass(frozen=True, slots=True)
 class Move:
-    """A content that left one URL and was found under another."""
+    """A content that moved from one URL to another."""
 
     site: str
     old: str

@@ -19,7 +19,7 @@ Make: TypeAlias = "Callable[[str, Sleep, float | None], FingerprintStore]"
 
 
 class Scheme(NamedTuple):
-    """What is known of the URLs that begin with one scheme."""
+    """The stores of one URL scheme: an example, and how a store is made from a URL."""
 
     example: str
     make: Make

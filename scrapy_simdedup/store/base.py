@@ -131,7 +131,7 @@ class Record(NamedTuple):
         return self._replace(state=outcome, last_seen=now) if self.state in STEPS[outcome] else None
 
     def tombstone(self, now: float) -> Record:
-        """What is left of the record once it is deleted, so that workers that have read it learn that it is gone."""
+        """The remains of a deleted record, by which workers that have read the record learn of its end."""
         return self._replace(state="released", fingerprint=b"", last_seen=now)
 
     @property

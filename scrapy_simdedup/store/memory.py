@@ -144,11 +144,11 @@ class MemoryLog(PackedRecords):
         return _COUNTER.pack(len(self), self.counter) + super().to_bytes()
 
     def append(self, record: Record) -> None:
-        """Add a record, which gets its id and its position."""
+        """Add a record, and give it an id and a position."""
         self._changed(self.put(record, self.counter + 1))
 
     def settle(self, id_: int, outcome: Outcome, now: float) -> None:
-        """Settle a record, if it is there and its state allows that outcome."""
+        """Settle a record, if there is one and its state allows the outcome."""
         slot = self._slot_of(id_)
         if slot is not None and self.state(slot) in STEPS[outcome]:
             self.change_state(slot, outcome, now, self.counter + 1)

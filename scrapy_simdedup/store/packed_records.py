@@ -44,7 +44,7 @@ _LENDS = 0xFFFF_FFFF
 LATEST_ROWS = 1_024
 """Rows that are kept after they were unpacked: each page that is near others is compared with much the same sample."""
 FEW = 8
-"""Slots that are looked through one by one; with more there is a table."""
+"""Slots up to which a key is searched for one by one; above there is a hash table."""
 Shared: TypeAlias = "tuple[str, str, State, str, str]"
 """A record's run, worker, state, kind and handler, which few records have all by themselves."""
 

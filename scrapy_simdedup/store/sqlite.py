@@ -76,7 +76,7 @@ CLOSE_JOURNAL = "DELETE FROM journal WHERE name = ?"
 
 
 class SqliteJournals(base.FingerprintStore):
-    """The journals of a store that has a SQLite database for them, whatever it keeps its records in."""
+    """The journals of a store in a SQLite database, wherever its records are."""
 
     @abstractmethod
     async def _run(self, work: Callable[[sqlite3.Connection], Result]) -> Result:

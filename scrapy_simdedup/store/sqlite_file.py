@@ -180,7 +180,7 @@ class SqliteFile:
         return f"it was set aside as {aside.name}; start again to begin a new one, or put back a copy"
 
     def _parts(self) -> list[Path]:
-        """The file and those that SQLite keeps beside it, as far as they exist."""
+        """The file, and SQLite's files beside it, as far as they exist."""
         parts = (self._path.with_name(self._path.name + suffix) for suffix in ("", "-wal", "-shm"))
         return [part for part in parts if part.is_file()]
 
@@ -194,7 +194,7 @@ class SqliteFile:
 
 
 def _columns(db: sqlite3.Connection) -> set[tuple[bytes, int, bytes, bytes]]:
-    """The columns of all tables, each with its table, its place, its name and its type."""
+    """The columns of all tables: table, place, name and type of each."""
     return set(db.execute(COLUMNS).fetchall())
 
 

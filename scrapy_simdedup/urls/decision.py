@@ -17,7 +17,7 @@ from scrapy_simdedup.urls.site import Site
 _FEW_PATTERNS = 10
 """Patterns that must agree before rules hold without doubt at a pattern where they were not tried."""
 _MANY_RULES = 5
-"""Rules of a site from which on they vouch for one another, so that each is verified less often."""
+"""Rules of a site from which on each rule is verified less often, as the rules vouch for one another."""
 _FIRST_SKIPS = 50
 """Skips before their share of a site's URLs is limited."""
 _CREDIT_OF_OTHER_HOSTS = 2
@@ -35,7 +35,7 @@ _ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
 """Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
 paths, and once another rule of the site had one."""
 _CONDITIONAL = 2.0
-"""Factor on ``verify`` for a rule that holds beside another parameter only: it was one of many that were tried."""
+"""Factor on ``verify`` for a rule that holds beside another parameter only, as many such rules are tried."""
 _TRIED_APART = 4
 """Pages with different values that are alike though the one without is not, before that is believed of other pages."""
 Action = Literal["go", "deprioritize", "skip"]

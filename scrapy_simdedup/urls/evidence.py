@@ -140,7 +140,7 @@ class Evidence:
 
     @property
     def to_clear(self) -> int:
-        """Successes that are lacking before exceptions of other rules make this one no more doubtful."""
+        """Further successes after which exceptions of other rules make this rule no more doubtful."""
         return max(0, _TO_CLEAR - self.successes)
 
     def update_likely(self) -> bool:

@@ -13,7 +13,7 @@ from scrapy_simdedup.urls.parts import FLAG_PARTS, is_session, is_tracking, look
 MAX_NAMES = 200
 """Part names of a site that hypotheses are made about; parts with other names always matter."""
 MAX_VALUES = 50
-"""Values of a part that are examined one by one."""
+"""Values of a part with hypotheses of their own."""
 MIN_VALUE_COUNT = 3
 """Observations of a value from which on a page without the part is compared with the page that has the value."""
 TRIED = 2

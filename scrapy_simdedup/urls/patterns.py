@@ -41,7 +41,7 @@ class ActiveRules:
 
     def __init__(self, pattern_of: dict[Hypothesis, PathPattern]) -> None:
         self.pattern_of: dict[Hypothesis, PathPattern] = pattern_of
-        """Hypothesis → the pattern whose verdict it is."""
+        """Hypothesis → the pattern at which it became a rule."""
         self.joint: list[Hypothesis] = [h for h in pattern_of if len(h.names) > 1]
         self.irrelevant: list[Hypothesis] = [h for h in pattern_of if h.value is None and not h.any_value]
         self.single_lookups: list[Hypothesis] = [*self.irrelevant, *(h for h in pattern_of if h.value is not None)]
@@ -164,7 +164,7 @@ class PathPattern:
 
     @property
     def is_one_of_many(self) -> bool:
-        """Whether it is a page at a place that has more words than are told apart, so that its siblings are like it."""
+        """Whether a page is one of many siblings: more than the words that are told apart at its place."""
         return self.is_page and self.lineage[1].crowd is not None and len(self.shown) < MANY_SHOWN
 
     @property
@@ -228,7 +228,7 @@ class PatternTree:
         return leaf
 
     def conditions_of(self, page: NormalizedUrl, names: tuple[str, ...]) -> list[PathPattern]:
-        """The conditions that a page fulfils beside some parts: that it has a parameter, or one of its few words."""
+        """The conditions that a page fulfils beside some parts: a parameter is there, or has one of its few values."""
         leaf, found = page.leaf, list[PathPattern]()
         for name, (part, value, _) in page.remaining.items():
             if part is None or name in names or not name.startswith("query:"):
@@ -331,7 +331,7 @@ class Prefixes:
         return first if is_plain else None
 
     def is_proven(self, prefix: str, behind: UrlParts, other: UrlParts, content: int) -> bool:
-        """Whether a first segment is a prefix, if the URL that has it and another that lacks it have one content."""
+        """Whether a first segment is a prefix, given two URLs of one content, with the segment and without it."""
         if behind.segments != other.segments or _locale(behind) != _locale(other):
             return False
         witnesses = self._witnesses.setdefault(prefix, set())

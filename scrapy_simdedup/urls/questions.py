@@ -56,16 +56,16 @@ class Inquiry:
     """A URL whose page is fetched several times."""
 
     first: int
-    """What it showed first."""
+    """The content of the first fetch."""
     answers: list[int | None] = field(default_factory=list)
-    """What it showed since; None for what was not usable."""
+    """The contents of later fetches; None for a fetch without a usable page."""
     held: list[HeldPage] = field(default_factory=list)
     """The pages that wait for the answer."""
     failures: list[EarlyFailure] = field(default_factory=list)
     about: list[tuple[PathPattern, Hypothesis]] = field(default_factory=list)
     """The hypotheses that the answer matters to, and where."""
     expected: set[int] = field(default_factory=set)
-    """What it should show by a rule: enough if it shows that once."""
+    """The contents that a rule expects; one fetch that shows one of them is enough."""
     is_due: bool = True
     """Whether it is to be asked for, and was not yet."""
 
@@ -75,9 +75,9 @@ class Finding(NamedTuple):
 
     url: str
     content: int
-    """What the page really shows."""
+    """The content of the page, errors aside."""
     wrong: int | None
-    """What it had shown first by error, if it had."""
+    """The content that the first fetch showed by error; None without an error."""
     held: list[HeldPage]
     failures: list[EarlyFailure]
 

@@ -119,7 +119,7 @@ class RuleTests:
         return self._site.noise.explains(evidence, random=random, related=related)
 
     def _related(self, pattern: PathPattern, hypothesis: Hypothesis) -> Evidence | None:
-        """The evidence on another hypothesis about the same part, whose failures speak against this one as well."""
+        """The evidence on the related hypothesis about the same part; its failures speak against both."""
         if hypothesis.any_value:
             return None
         part = self._site.hypotheses.parts[hypothesis.names[0]]
@@ -260,7 +260,7 @@ class RuleBook:
                 self._update_verdicts(leaf, related)
 
     def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis, *, erred: bool = False) -> None:
-        """Take out a failure that had another cause: another hypothesis, or a page that had erred."""
+        """Take out a failure with another cause: another hypothesis, or an error of the site."""
         own = leaf.evidence[hypothesis]
         if not erred:
             for pattern in leaf.lineage:

@@ -165,7 +165,7 @@ class RememberedRule:
     holds: bool
     """False for an exception: the rule was in force at another pattern, and refuted at this one."""
     successes: int
-    """Trials with the same content, over all crawls that remembered it."""
+    """Trials with the same content, over all crawls that remembered the rule."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +182,7 @@ class RememberedRules:
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> RememberedRules | None:
-        """Read what ``bytes()`` wrote; None for anything else, such as what another version wrote."""
+        """The rules from their bytes; None for other bytes, such as those of another version."""
         try:
             form, site, run, rows = json.loads(raw)
             rules = tuple(RememberedRule(p, tuple(parts), v, holds, int(n)) for p, parts, v, holds, n in rows)

@@ -74,7 +74,7 @@ class SharedContents:
             looks.append(look)
 
     def expect(self, content: int, look: Look) -> None:
-        """Count a look that is about to be taken, so that one is enough."""
+        """Count a look that is about to be taken, so that no second one is."""
         self.add(content, look)
         self._expected[look.url] = content
         if len(self._expected) > MAX_SHARED:
@@ -123,7 +123,7 @@ class SharedContents:
         return found if one.segments == other.segments else [" and ".join(kinds), *found]
 
     def _shared_by(self, name: str, content: int) -> int:
-        """How many contents other than this one are shared by places that differ in a part."""
+        """How many other contents are shared by places that differ in a part."""
         contents = self._copies[name] = [c for c in self._copies.get(name, ()) if self._is_unrelated(c)]
         return len(contents) - (content in contents)
 

@@ -35,7 +35,7 @@ _MAX_DIFFERING = 3
 _MAX_HOSTS_PER_LEAF = 64
 """Hosts whose rules are kept at hand at a leaf."""
 _MAX_OTHER_LOOKS = 2000
-"""Pages that another look is taken at before it is found out which ones still need it."""
+"""URLs that are readmitted at a time for another look at their contents."""
 _TEST_LASTS = 100
 """Fetched pages after which a test is under way no more: its page may have failed."""
 _MAX_ENTRIES_PER_URL = 4
