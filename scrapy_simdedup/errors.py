@@ -37,7 +37,7 @@ class StoreError(SimdedupError):
         self.problem = problem
         """What went wrong, as one clause."""
         self.remedy = remedy
-        """What to do about it; empty if waiting is all that helps."""
+        """The remedy; empty if waiting is all that helps."""
         super().__init__(f"{store}: {problem}" + (f"; {remedy}" if remedy else ""))
 
     def __reduce__(self) -> tuple[type[StoreError], tuple[str, str, str]]:

@@ -102,9 +102,9 @@ class DedupSettings:
     clocks: bool = setting(True, per_site=True)
     """Whether the places of a site whose text changes by itself, such as counters, are learned and passed over."""
     callbacks: Callbacks = setting("same", per_site=True)
-    """Which pages can displace a page: those of the same spider and callback, or those of any."""
+    """Which pages can displace a page: pages of the same spider and callback, or of any."""
     scope: Scope = setting("domain")
-    """Which pages are compared with each other: those of a registrable domain, those of a host, or all."""
+    """Which pages are compared with each other: pages of one registrable domain, of one host, or all."""
     site_settings: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """Overrides by site, a registrable domain or a host, and by the URL pattern of a kind of page."""
     extractor: Extractor = setting("roles", per_site=True)

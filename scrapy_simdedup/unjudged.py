@@ -49,7 +49,7 @@ class Unjudged:
     counted: bool = True
     """Whether stats and reports count the page as unjudged; others were never to be judged."""
     remedy: str = ""
-    """What a user can do about it; empty where there is nothing to do."""
+    """The remedy for users; empty where there is none."""
 
 
 UNJUDGED: dict[UnjudgedReason, Unjudged] = {
@@ -104,6 +104,6 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     "worker_timeout": Unjudged("took a worker process too long", remedy="raise SIMDEDUP_WORKER_TIMEOUT"),
 }
 COMPARED_BY_BODY = frozenset(reason for reason, implied in UNJUDGED.items() if implied.compared_by_body)
-"""The reasons of pages that repeat only what is the same byte for byte."""
+"""The reasons of pages that repeat only pages with the same bytes."""
 OF_OWN_PAST = frozenset({None, "too_short", "unended"})
 """What pages are judged as whose text is compared with what their own URLs gave before."""

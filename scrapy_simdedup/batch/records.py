@@ -162,7 +162,7 @@ def records_schema() -> Any:
 
 
 class TableOfRecords(TableWriter):
-    """Writes an export as a Parquet table, whose metadata say what it is."""
+    """Writes an export as a Parquet table, with metadata that name its form."""
 
     def __init__(self, file: IO[bytes], metadata: dict[str, Any] | None) -> None:
         super().__init__(file, records_schema(), metadata)

@@ -112,7 +112,7 @@ def fingerprint_files(
 
 @contextmanager
 def said_by_tasks() -> Iterator[None]:
-    """What a task of ours says about its input, without what Spark and Java say around it."""
+    """The error of a task of ours, without the traceback of Spark and Java around it."""
     try:
         yield
     except Exception as exc:

@@ -271,7 +271,7 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
 
 
 def unpack_units(raw: bytes) -> PageUnits:
-    """Units that a judge cannot tell from those that :func:`pack_units` packed."""
+    """The units from the bytes of :func:`pack_units`, equal in all that a judge asks of them."""
     size, count, comments, headline, title, offer = _HEAD.unpack_from(raw)
     at = _HEAD.size
 
@@ -312,7 +312,7 @@ def unpack_units(raw: bytes) -> PageUnits:
 
 
 def _small(numbers: Rows) -> tuple[NDArray[np.uint8], NDArray[np.uint32]]:
-    """Numbers in a byte each, and behind them those that take more."""
+    """Numbers of a byte each, and the larger ones behind them."""
     return np.minimum(numbers, _LARGE).astype(np.uint8), numbers[numbers >= _LARGE].astype("<u4")
 
 

@@ -31,7 +31,7 @@ Thing = TypeVar("Thing")
 HTML_FIELDS = ("html", "body")
 """The fields in which an item is likely to hold a whole page."""
 MAX_KNOWN_NAMES = 1_000
-"""Names of fields that are remembered, to suggest one of them for a field that no item has."""
+"""Names of fields from which one is suggested for a field that no item has."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -46,7 +46,7 @@ class Counts:
     unjudged: Counter[str] = field(default_factory=Counter)
 
     def add(self, verdict: Verdict, count: int = 1) -> None:
-        """Count so many with one verdict as read."""
+        """Count pages of one verdict as read."""
         self.read += count
         self.kinds[verdict.kind] += count
         if verdict.kind == "unjudged":

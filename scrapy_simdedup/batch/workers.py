@@ -88,7 +88,7 @@ def _bury(
 
 
 class _Worker:
-    """A process, and the job that it has."""
+    """A process and its job."""
 
     def __init__(self, context: Any, work: Callable[..., Any], max_seconds: float | None) -> None:
         self.job: tuple[str, tuple[Any, ...]] | None = None

@@ -86,7 +86,7 @@ DEDUPE = Action(
 
 
 def _output_format(name: str, named: type[FeedFormat], form: type[FeedFormat]) -> type[FeedFormat]:
-    """The format of the output: that of the feed, or the one that its name says."""
+    """The format of the output: by its name, or else the format of the feed."""
     wanted = format_of(name)
     if wanted in {None, form, named}:
         return form

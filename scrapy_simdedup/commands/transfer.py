@@ -273,7 +273,7 @@ class BulkWriter:
 
     def __init__(self, store: FingerprintStore) -> None:
         self.added: int = 0
-        """Records that were added; those that wait to be written count as well."""
+        """Added records, those that wait to be written among them."""
         self.known: int = 0
         """Records of pages that the store had already."""
         self._store = store

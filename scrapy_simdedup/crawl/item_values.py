@@ -63,7 +63,7 @@ class PageItems:
         self.own: Note | None = None
         """The page's own note, once it was read."""
         self.has_copy = False
-        """Whether the store has items of the page whose copy this one was."""
+        """Whether the store has items of the page's former original."""
         self.pending = 0
         self.has_ended = self.is_settled = False
         self.is_complete = self.is_delivered = True

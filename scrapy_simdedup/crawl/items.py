@@ -236,7 +236,7 @@ class ItemGroup:
         self._names: set[bytes] = set()
 
     def compare(self, entry: Entry, *, is_page: bool = False) -> ItemChange:
-        """Compare an item with those of the past, and count it among those that were seen.
+        """Compare an item with the past items of the group, and count it as seen.
 
         Of several items with one name all other fields tell which one it is. An item that ``is_page``, by its URL, may
         have another name than before where it was the page's only one.

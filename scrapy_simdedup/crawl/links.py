@@ -45,7 +45,7 @@ logger = logging.getLogger(__name__)
 META_DEFERRED = "simdedup_deferred"
 """Marks a deferred request with the priority that it had, and its chain: how many repeats in a row lead to it."""
 META_TRIAL = "simdedup_trial"
-"""Marks a request that is a trial with its pattern and its chain."""
+"""The meta key of a trial request, with its pattern and its chain."""
 STATE = "simdedup_links"
 """Where the counts of the patterns are in ``spider.state``, which Scrapy keeps in a JOBDIR."""
 MAX_HEADINGS = 100_000

@@ -22,7 +22,7 @@ from scrapy_simdedup.signals import Redesign, Wall, site_redesigned, wall_suspec
 
 logger = logging.getLogger(__name__)
 MAX_REPEATED = 10
-"""Originals whose repeats are told, those with the most."""
+"""Originals in the list of the most repeated."""
 SAID_FIGURES = ("delivered", "released", "in_work", "waiting")
 """What the ``repr`` tells beside the pages judged and dropped."""
 

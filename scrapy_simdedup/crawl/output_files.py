@@ -67,7 +67,7 @@ def _filled(setting: str, path: str, spider: Spider | None, now: datetime) -> st
 
 
 class DroppedFeed:
-    """Writes what was dropped, and in favour of what. Like Scrapy's feeds it adds to a file that is there.
+    """Writes a line for each dropped page, with its original. Like Scrapy's feeds it appends to an existing file.
 
     By its name a file has JSON lines, CSV, or a table of Parquet, which is written when the crawl ends. No failure of
     the feed costs a page: it is logged, and no more is written to that file.

@@ -23,7 +23,7 @@ ANY_CLASS = ""
 
 
 class NearDuplicatePipeline(RuntimeComponent):
-    """Drops an item whose text repeats that of an item that was delivered.
+    """Drops an item whose text repeats a delivered item.
 
     The text is that of ``SIMDEDUP_ITEM_FIELDS``; without that setting, of all fields that hold no URL. Items of another
     class, or with another number, date or truth value in these fields, are no repeats. As with pages, only items of one

@@ -269,7 +269,7 @@ class Runtime:
         return []
 
     def _settings_without_effect(self) -> Iterator[str]:
-        """Sentences about settings that did nothing in this crawl, and what is to be set beside them."""
+        """Sentences about settings without effect in this crawl, each with its remedy."""
         if self.settings.url_rules and self.url_skipper.mode == "off":
             yield "SIMDEDUP_URL_RULES has no effect while SIMDEDUP_URL_LEARNING is off; set it to 'skip'"
         if not self.detector.store.lasts:

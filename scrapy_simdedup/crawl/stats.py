@@ -47,7 +47,7 @@ class FiguresBySite:
         self._sites: dict[str, Counter[str]] = {}
 
     def count_page(self, site: str, *figures: str) -> None:
-        """Count a page with its figures; a site that is empty is one that nobody named."""
+        """Count a page with its figures; ``site`` is empty where it is not known."""
         if site:
             if len(self._sites) >= MAX_SITES and site not in self._sites:
                 self._sites = self._largest(MAX_SITES // 2)

@@ -97,7 +97,7 @@ def _page_lines(stats: CrawlStats, mode: str, seconds_per_page: float) -> list[s
 
 
 def _near_lines(stats: CrawlStats) -> list[str]:
-    """The lines about pages that were kept although they are like another."""
+    """The lines about kept pages that are near another page, or repeat one."""
     if not stats.most_near:
         return []
     kept = plural(stats.near_kept, "near page")

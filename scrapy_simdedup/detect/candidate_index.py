@@ -141,7 +141,7 @@ class CandidateIndex:
             self._handler[slot] = ANY_HANDLER
 
     def remove(self, slot: int) -> None:
-        """Search a record no more, if it is there."""
+        """Leave a record out of all searches."""
         if slot < self._count:
             self._stamps[slot] = self._group[slot] = 0
 
@@ -221,7 +221,7 @@ class CandidateIndex:
         return near[np.argpartition(hamming_distances(one, many), MAX_COMPARED)[:MAX_COMPARED]]
 
     def _by_keys(self, fp: PageFingerprint, handler: str, inverted: InvertedIndex) -> Rows:
-        """Originals that share keys with the page; of many, those that share most."""
+        """Originals that share keys with the page; of many, those with the most shared keys."""
         rows, counts = inverted.lookup(fp.comparison_row[0])
         near = self._comparable(fp, rows)
         if len(near) <= MAX_COMPARED:

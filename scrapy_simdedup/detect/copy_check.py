@@ -76,7 +76,7 @@ class CopyCheck:
             self._last_query = b"", NO_RECORD
 
     def near_originals(self, page: FetchedPage, rows: Rows) -> tuple[Rows, NDArray[np.float64]]:
-        """The originals that a page is near, of those in some slots, and its similarities to them.
+        """The originals near a page, of those in some slots, and the similarity to each.
 
         A similarity is below the drop threshold where the page is no copy.
         """
@@ -205,7 +205,7 @@ BYTES_PER_PAGE = 250
 
 @dataclass(frozen=True, slots=True)
 class CopyFacts:
-    """What is known of a copy besides its URL."""
+    """The facts about a copy beside its URL."""
 
     is_canonical: bool
     """Its URL is the one that the newer of the two copies calls its own (``rel=canonical``). A claim of the page."""

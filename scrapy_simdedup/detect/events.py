@@ -64,13 +64,13 @@ class ContentLeft(SiteEvent):
     """A content is gone from its URL."""
 
     reason: str
-    """The status with which the URL answered, or ``changed``: it shows another content."""
+    """The status of the response, or ``changed`` where the URL has another content."""
     url: str
     key: bytes
     """The page's request fingerprint."""
     fingerprint: bytes
     original: bytes | None
-    """The key of the page that it repeated."""
+    """The key of its original."""
     last_seen: float
     """When the content was last fetched from the URL."""
 
@@ -174,7 +174,7 @@ class DroppedPage(Event):
 
 @dataclass(frozen=True, slots=True)
 class WorkerEnded(Event):
-    """A process came to its end by itself, and saved what it had counted."""
+    """A process ended by itself, and saved its counts."""
 
     worker: str
 

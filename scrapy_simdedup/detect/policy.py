@@ -36,7 +36,7 @@ class Decision(NamedTuple):
     replaced: Record | None = None
     """A version that was fetched earlier in this run and not delivered yet: to be released once this one is stored."""
     left: Record | None = None
-    """What the page's URL gave before, if what it gives now is not even near that."""
+    """The previous page of the URL, if the new one is not even near it."""
     evidence: ClockEvidence | None = None
     """What the page and its previous version say about the clocks of the site, if anything."""
 

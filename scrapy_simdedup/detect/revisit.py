@@ -46,7 +46,7 @@ class Revisit:
 
 
 def revisit_of_imported(page: FetchedPage, since: float) -> Revisit:
-    """The page compared with what another tool delivered: that remembered no content, so today's is unchanged."""
+    """The comparison with a page that another tool delivered: without its content, today's counts as unchanged."""
     fp = bytes(page.fingerprint)
     return Revisit(imported_record(page.url, page.key, fp, "unchanged", since, worker=page.worker), "unchanged")
 

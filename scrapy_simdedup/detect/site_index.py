@@ -191,7 +191,7 @@ class SiteIndex:
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
     def gave_other_items(self, key: bytes, id_: int) -> bool:
-        """Whether a version of a page says what it said when another handler got items of it."""
+        """Whether a version of a page did not change since another handler got items of it."""
         versions = self._versions(key)
         now = next((version for version in versions if version.id == id_), None)
         before = next((version for version in versions if version.id < id_ and version.settled), None)
@@ -333,7 +333,7 @@ class SiteIndex:
 
 
 class HandlerItems:
-    """Which handlers give items, to spare those that never do the second tries.
+    """Which handlers give items; handlers that never do are spared second tries.
 
     A content whose first page gave no item gets a second try: its next page is kept, too. Where the handler gave an
     item before, that may be worth it for each content. Handlers of lists, and those that store pages themselves, never
@@ -345,7 +345,7 @@ class HandlerItems:
         """Handlers that pass items on to other callbacks, as far as this process has called them."""
         self._giving: set[str] = set()
         self._pages: Counter[str] = Counter()
-        """By handler that gave no item so far, its pages without items."""
+        """Handler without any item so far → its pages."""
         self._tries: Counter[str] = Counter()
         """By such a handler, its pages that were second tries: kept because another with their content gave no item."""
 

@@ -34,13 +34,13 @@ Value = TypeVar("Value", SiteIndex, StubDetector)
 BATCH = 1_000
 """Records that are looked through, or deleted, at a time: some milliseconds in which nothing else runs here."""
 CAP_SLACK = 0.05
-"""How far a site may grow beyond its cap before it is cut back, so that this happens once in many pages."""
+"""The share of its cap by which a site may exceed it before it is cut back, so that cuts are rare."""
 MAX_INDEX_BYTES = 128_000_000
 """Bytes of all indexes together, with the records that were read. A site whose index went is read again."""
 COUNT_EVERY = 64
 """How often a value may be asked for before its bytes are counted again."""
 HEARTBEAT_SECONDS = 10.0
-"""How often a worker says that it is alive."""
+"""Seconds between two heartbeats of a worker."""
 LEASE_SECONDS = 45.0
 """How long a worker may be silent before its reserved pages are free."""
 
@@ -226,7 +226,7 @@ class SiteCache(Generic[Value]):
         return self._latest.value
 
     def set_default(self, site: str, value: Value) -> None:
-        """Take a value that is known from elsewhere, unless there is one."""
+        """Set a value from elsewhere, unless there is a value."""
         self._values.setdefault(site, _Cached(value))
 
     def items(self) -> list[tuple[str, Value]]:

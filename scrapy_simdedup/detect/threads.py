@@ -41,7 +41,7 @@ MAX_LINES = 100
 
 @dataclass(slots=True)
 class MarkedLines:
-    """The lines in which the repeats of one content differ from it."""
+    """The differences between a content and its repeats, by line."""
 
     repeats: int = 0
     """Repeats that differ in few lines; where many lines differ, the posts are other ones, or in another order."""
@@ -52,7 +52,7 @@ class MarkedLines:
     new: Counter[int] = field(default_factory=Counter)
     """By the digest of a line that the content lacks, the pages that have it."""
     own_words: float = 0.0
-    """The words that they have in these lines and the content lacks."""
+    """Words of these lines that the content lacks."""
     words: int = 0
     """The words of the new lines and of what stands behind each."""
     blocks: int = 0

@@ -280,7 +280,7 @@ class Transactions:
 
 
 def _content_of(page: FetchedPage, original: Record | None) -> str:
-    """What tells a page's content from the other contents of its site, whose URLs are counted."""
+    """The name of a page's content, under which its URLs are counted."""
     fp = page.fingerprint
     if fp.unjudged:  # too short to be compared, but a captcha may well be
         return f"{fp.unjudged} {fp.title} {fp.h1} {fp.total} {fp.data}"

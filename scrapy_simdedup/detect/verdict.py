@@ -49,7 +49,7 @@ class PageRef:
 
 
 class Verdict(NamedTuple):
-    """What a page was found to be. It has plain values only, so that it can be pickled with a request."""
+    """The result of judging a page, in plain values, so that it can be pickled with a request."""
 
     kind: VerdictKind
     """``identical`` and ``near`` repeat another page, ``unchanged`` and ``changed`` are compared with what their own
@@ -96,7 +96,7 @@ class Verdict(NamedTuple):
     """Words of the page's longest text unit that the original lacks: why it is ``near`` with the reason ``own_text``;
     for a duplicate what it had of its own, usually 0; None where that is not known."""
     other_headline: bool = False
-    """Of a duplicate, whether its h1 is another than that of its original; or its title, where not both have an h1."""
+    """Whether the h1 of a duplicate differs from its original's, or the title, where not both pages have an h1."""
     other_text: bool | None = None
     """Of a duplicate, whether its content, title or offer does not say just what those of its original say; None where
     that is not known. What differs may be a counter, a clock, or the one fact that tells the pages of a family apart.
@@ -179,7 +179,7 @@ class FetchedPage(NamedTuple):
 
 
 class OwnText(NamedTuple):
-    """What a page says that the originals it is a copy of lack."""
+    """The text of a page that its originals lack."""
 
     words: int | None = None
     """Words of its longest text unit that they lack; None where that is not known, as it is a copy of none."""

@@ -248,7 +248,7 @@ class PageFingerprint(NamedTuple):
 
 
 def unpack_fingerprint(raw: bytes, page_units: PageUnits | None = None) -> PageFingerprint:
-    """The fingerprint whose ``bytes()`` these are, with the text units of its page where they are at hand."""
+    """The fingerprint from its bytes, with the text units of its page where they are at hand."""
     if len(raw) < _HEAD.size:
         raise FingerprintMismatch(f"{len(raw)} bytes are no page fingerprint")
     algorithm, bits, made_by, judged, secret_id, words_id, body, total, units_size = _HEAD.unpack_from(raw)

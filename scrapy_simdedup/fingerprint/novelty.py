@@ -364,7 +364,7 @@ class _LineRows:
 def _replaced_rows(
     mine: Sequence[int], theirs: NDArray[np.void], counts: Counter[int]
 ) -> Iterator[tuple[int, set[int]]]:
-    """The rows of a table that stand where another has other rows, with the places of these.
+    """The rows of a table at whose places another table has other rows, and their places.
 
     ``counts`` says how often the page has a row, be it a part of one that is joined.
     """

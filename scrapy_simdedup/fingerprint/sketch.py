@@ -94,7 +94,7 @@ def python_pack_row(row: bytes) -> bytes:
 
 
 def python_unpack_row(packed: bytes, marks: int) -> bytes:
-    """The row, with so many bytes of marks, of which these were packed."""
+    """The row from its packed bytes, with so many bytes of marks."""
     end = len(packed) - marks
     if end >= BINS // 2:
         return packed[end:] + packed[:end]

@@ -366,7 +366,7 @@ class TextUnits(NamedTuple):
 
     @classmethod
     def from_bytes(cls, raw: bytes) -> TextUnits:
-        """The text units whose ``bytes()`` these are; a ValueError if they are none."""
+        """The text units from their bytes; raises a ValueError for other bytes."""
         head = _HEAD.unpack_from(raw) if len(raw) >= _HEAD.size else (0, len(raw), 0, 0, 0, 0, 0)
         sampling, size, joined_by, sequence, *of_page = head
         end = _HEAD.size + size

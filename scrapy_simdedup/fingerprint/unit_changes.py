@@ -74,7 +74,7 @@ class UnitChanges:
 
 
 class EditedText(NamedTuple):
-    """A text that differs, as it is now."""
+    """A changed text, in its new version."""
 
     text: str
     """The beginning of the text, for people; in an archive it may be another text of its kind."""
@@ -303,7 +303,7 @@ STRUCTURE_SIZE = 64
 SAME_TEMPLATE = 0.6
 """Resemblance from which two structures come from one template."""
 Change: TypeAlias = Literal["none", "content", "template", "both"]
-"""What changed about a page: nothing, its content, its template, or both."""
+"""The kind of change of a page: none, content, template, or both."""
 
 
 def structure_minhash(paths: Collection[str], secret: bytes = b"") -> bytes:

@@ -21,7 +21,7 @@ _FIGURE = re.compile(r"\W*\d+(?:\s?[.,:/\u2013\u2212-]\s?\d+)+\W*").fullmatch
 _NUMBERED_NAME = re.compile(r"\b[^\W\d]\w*\d")
 """A word that begins with a letter and has a digit, such as the name of a file."""
 _LABELLED = re.compile(r"[^\W\d_][^:：\d]{0,29}(?::\s|：)\s*\w")
-"""A label, a colon and what it says."""
+"""A label, a colon and a value."""
 _COUNT = re.compile(r"(?:[^:：\d]{1,31}[:：])?\s*\d{1,3}(?:[.,\s]?\d{3})*")
 """A whole number, with a label or without."""
 _CURRENCY = re.compile(

@@ -59,7 +59,7 @@ class BlockClass(IntEnum):
     """How far a block belongs to the page itself, and not to its site."""
 
     BOILERPLATE = 1
-    """Navigation, footer, advertisement: what other pages carry too."""
+    """Navigation, footer, advertisement: text that other pages of the site share."""
     UNMARKED = 2
     """Marked neither as content nor as boilerplate."""
     CONTENT = 3
@@ -126,7 +126,7 @@ def _classify_by_shape(
 
 
 def _inherited_roles(tree: BlockTree) -> list[int]:
-    """For each node, its plausible roles and those of all nodes around it."""
+    """For each node, the plausible roles of the node and of all nodes around it."""
     text = subtree_totals(tree.role_parents, tree.role_nodes, map(len, tree.texts))
     parts = _main_parts(tree)
     plausible = _plausible_roles(tree, text, parts)

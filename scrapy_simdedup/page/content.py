@@ -55,7 +55,7 @@ logger = logging.getLogger(__name__)
 
 @dataclass(frozen=True, slots=True)
 class Content:
-    """What a page says, without the site around it. What is not known is ``""``."""
+    """The content of a page without the site around it; an unknown field is ``""``."""
 
     markdown: str = ""
     """The main content as GitHub-flavoured Markdown, with absolute links and images."""

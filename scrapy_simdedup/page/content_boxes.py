@@ -44,7 +44,7 @@ for _tag, _name in (("ul", "list"), ("ol", "list"), ("dl", "list"), ("table", "t
 
 
 class Boxes(NamedTuple):
-    """The boxes of a page that hold text; a box that holds the same blocks as the box around it is part of that one."""
+    """The boxes of a page with text; boxes around the same blocks are one."""
 
     of_blocks: Places
     parents: Places

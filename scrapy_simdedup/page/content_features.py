@@ -53,7 +53,7 @@ class Features(NamedTuple):
     blocks: Numbers
     """Numbers of each block: a row for each number."""
     boxes: Numbers
-    """Numbers of each box; boxes that hold the same blocks are one."""
+    """Numbers of each box; boxes around the same blocks are one."""
     page: Numbers
     places: Places
     """For each prefix of ``PLACES``, the box of each block that it names; a row for each prefix."""

@@ -130,7 +130,7 @@ def _is_token(word: str) -> bool:
 
 
 def open_noscripts(root: HtmlElement, texts: Sequence[str]) -> bool:
-    """Make each ``<noscript>`` that is the page an element whose text is read; whether there is one.
+    """Turn each ``<noscript>`` that holds the page into a ``<div>``; whether there is one.
 
     The page's other texts decide.
     """

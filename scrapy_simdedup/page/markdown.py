@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from lxml.html import HtmlElement
 
 MAX_DEPTH = 100
-"""Levels of elements that are laid out; what lies deeper is one paragraph."""
+"""Levels of elements that are laid out; deeper ones become one paragraph."""
 MAX_INDENT = 32
 """Characters in front of a line; lists and quotations nested deeper stay at this level."""
 MAX_CELL_LENGTH = 1_000
@@ -66,7 +66,7 @@ class MarkdownBlock(NamedTuple):
     first_prefix: str
     """What stands in front of the first line: indentation, the mark of an item, ``>``."""
     line_prefix: str
-    """What stands in front of the other lines."""
+    """The characters in front of all lines but the first."""
     tight: bool
     """Whether no empty line stands before the block, as between the items of a list."""
     text: str

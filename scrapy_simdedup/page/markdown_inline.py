@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from scrapy_simdedup.page.content_tree import Addresses
 
 MAX_INLINE_DEPTH = 100
-"""Levels of inline elements; what lies deeper is the text that it holds."""
+"""Levels of inline elements; deeper ones become plain text."""
 _CODE_TAGS = frozenset({"code", "kbd", "samp", "tt"})
 _MARKS = {"b": "**", "strong": "**", "em": "_", "i": "_", "del": "~~", "s": "~~", "strike": "~~"}
 _MARKUP = re.compile(

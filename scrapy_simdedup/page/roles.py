@@ -164,7 +164,7 @@ _OF_AN_EVENT = frozenset("field start begin end closing due exam release".split(
 _EVENT, _FACTS_OF_EVENTS = "event", frozenset({"date", "meta"})
 """How a word begins behind which these words tell when and where something happens: ``eventitem-meta``."""
 _JOINED = frozenset({"", "-", "_"})
-"""What stands between two words of one name."""
+"""The space between two words of one name."""
 _CACHE_SIZE = 50_000
 _MAX_CACHED_LENGTH = 300
 _MAX_NAME_LENGTH = 2_000  # characters of a class that are looked at: what follows was put there to cost time

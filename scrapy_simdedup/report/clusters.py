@@ -102,7 +102,7 @@ class TopClusters:
 
 @dataclass(slots=True)
 class _ClusterPages:
-    """What the second reading finds of one cluster."""
+    """The details of one cluster, from the second reading."""
 
     key: bytes
     first: Record | None = None
@@ -123,7 +123,7 @@ class ClusterDetails:
         """The sites whose records must be added."""
 
     def add(self, site: str, record: Record) -> None:
-        """Take one record in, if it belongs to one of the clusters."""
+        """Take in a record, if it belongs to a cluster."""
         own = self._found.get((site, record.key))
         if own is not None and own.key == record.key and record.state != "released":
             own.first = record
@@ -191,7 +191,7 @@ KEPT_BY = {
 
 @dataclass(frozen=True, slots=True)
 class NearPage:
-    """A page that was kept though much of its text is another page's."""
+    """A kept page that shares much of its text with another page."""
 
     url: str
     site: str

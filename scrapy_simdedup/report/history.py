@@ -235,7 +235,7 @@ class DueUrl:
 
 @dataclass(slots=True)
 class _Visits:
-    """The revisits of many pages, as those of one."""
+    """The revisits of many pages, added up."""
 
     revisits: int = 0
     changes: int = 0

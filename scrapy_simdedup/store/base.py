@@ -39,8 +39,8 @@ MIN_DAYS_OF_RATE = 1 / 24
 TOMBSTONE_SECONDS = 86_400.0
 """How long the tombstone of a released or forgotten record stays; every worker reads it much sooner."""
 IMPORTED: Final = "imported"
-"""The run of pages that another tool delivered. Their content was fetched later and may differ from what was
-delivered, so they displace no other page."""
+"""The run of pages that another tool delivered. As their content was fetched later, and may differ from the delivered
+one, they displace no other page."""
 MAX_HANDLERS: Final = 8
 """Spiders and callbacks that a record remembers to have got what its page says."""
 Sleep: TypeAlias = Callable[[float], Awaitable[None]]
@@ -333,7 +333,7 @@ class FingerprintStore(ABC):
 
     @abstractmethod
     async def get_note(self, journal: str, key: bytes) -> bytes | None:
-        """The note with a key, if there is one."""
+        """The note with a key; None if there is none."""
 
     @abstractmethod
     async def read_notes(self, journal: str, after: int = 0) -> Notes:

@@ -35,7 +35,7 @@ _HISTORY, _SIMILARITY = struct.Struct("<2d2I"), struct.Struct("<d")
 is like no other has none."""
 _ROW = COMPARISON_DTYPE.itemsize
 _MARKS = _ROW - COMPARISON_DTYPE["cells"].itemsize
-"""Bytes before the cells that are compared with them."""
+"""Bytes before the cells of a table."""
 _WINDOW = -13
 """A raw stream of zlib that looks 8 KB back: two URLs and fingerprints, but for URLs of kilobytes."""
 _LEVEL, _MEMORY_LEVEL = 3, 4
@@ -410,7 +410,7 @@ class KeyTable:
 
     @property
     def is_full(self) -> bool:
-        """Whether another one should be made; cells of keys that went count."""
+        """Whether a new table is due; cells of deleted keys count as full."""
         return 3 * self._taken >= 2 * len(self._cells)
 
     @property
@@ -456,7 +456,7 @@ class InternTable:
         return self._values[number]
 
     def number(self, shared: Shared) -> int:
-        """The number of what records share, the same whenever it is asked for."""
+        """The number of a tuple of shared fields; equal tuples have one number."""
         found = self._numbers.setdefault(shared, len(self._values))
         if found == len(self._values):
             self._values.append(shared)

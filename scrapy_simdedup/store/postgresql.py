@@ -270,7 +270,7 @@ def _bits(raw: bytes) -> str | None:
 
 
 async def rows(db: AsyncConnection[Any], statement: str, values: Any = None) -> list[tuple[Any, ...]]:
-    """What a statement gives; nothing if it is none that gives rows."""
+    """The rows of a statement; none for a statement without rows."""
     cursor = await db.execute(statement.encode(), values, binary=True)
     # Not by its description, which takes as long to make as the rest of a small answer.
     return [] if cursor.rownumber is None else await cursor.fetchall()

@@ -25,7 +25,7 @@ class Contradiction(NamedTuple):
     """The key of the known page in the index."""
     content: int
     hypothesis: Hypothesis | None
-    """The hypothesis that says so; None if it is the rules in force."""
+    """The hypothesis that expects the same content; None for the rules in force."""
 
 
 def contradicted(seen: Observation) -> list[Contradiction]:
@@ -92,7 +92,7 @@ def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...
 
 
 def correct(seen: Observation, wrong: int) -> None:
-    """Correct what the index has of a known page that had erred; ``seen`` has what it really shows."""
+    """Correct the entry of a known page whose first fetch erred; ``seen`` has its true content."""
     page = seen.page
     keys = [page.identity, page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK]
     for part, _, shift in page.remaining.values():

@@ -120,7 +120,7 @@ class Evidence:
 
     @property
     def is_promising(self) -> bool:
-        """Whether the hypothesis may become a rule, so that pages are indexed as if it were one."""
+        """Whether the hypothesis may become a rule, so that pages are indexed as under a rule."""
         return (self.successes > 2 or self.remembered > 0) and 8 * self.failures <= self.successes
 
     @property

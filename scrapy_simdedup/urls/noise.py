@@ -108,7 +108,7 @@ class Noise:
         self.excuses.append((leaf, hypothesis, frozenset(reasons) - {hypothesis}))
 
     def pop_excused(self, culprit: Hypothesis) -> list[tuple[PathPattern, Hypothesis]]:
-        """Take the failures that other hypotheses were blamed for and that a refuted one, the culprit, explains."""
+        """Move failures from other hypotheses to the culprit, a refuted hypothesis that explains them."""
         every = [(bare, dispute) for bare, disputes in self.disputes.items() for dispute in disputes]
         found = [(bare, d) for bare, d in every if culprit in d.tags and d.blamed is not culprit]
         for bare, dispute in found:

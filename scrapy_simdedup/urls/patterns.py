@@ -85,7 +85,7 @@ class PathPattern:
         self.is_page: bool = False
         """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
         self.shown: set[int] = set()
-        """Contents that were found at it, some, if it may be a page."""
+        """Some of the contents that were found at the place, if it may be a page."""
         self.crowd: list[PathPattern] | None = None
         """Of a leaf for further words: the leaves of the first words at this place, which may be pages like its own."""
         self.parts: dict[str, None] = {}

@@ -18,7 +18,7 @@ MAX_OPEN = 1000
 MAX_EARLY, MAX_EARLY_HERE = 4000, 6
 """Early failures that are remembered per site, and of one hypothesis at one pattern."""
 _MAX_ANSWERS = 3
-"""Fetches of a page that never shows the same twice, after which its first content is believed."""
+"""Fetches of a page with another content each time, after which the first content is believed."""
 _LASTING = 2
 """Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
@@ -92,18 +92,18 @@ class Questions:
     """
 
     open: dict[str, Inquiry] = field(default_factory=dict)
-    """URL → what is asked about it. Its next page is an answer, be it asked for or not."""
+    """URL → the question about its page. The next fetch answers it, whoever asked for the fetch."""
     _due: deque[Question] = field(default_factory=deque)
     sure: set[int] = field(default_factory=set)
     """Contents that a page showed twice."""
     wrong: dict[int, int] = field(default_factory=dict)
-    """Contents that were errors → what the page really shows."""
+    """Contents by error → the true content of the page."""
     _early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = field(default_factory=dict)
     by_content: dict[int, list[EarlyFailure]] = field(default_factory=dict)
     """Content → the early failures that it took part in."""
     _asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = field(default_factory=dict)
     _errors: Counter[int] = field(default_factory=Counter)
-    """Contents that were errors → how often they were seen."""
+    """Contents by error → how often they were seen."""
     _exceptions: list[list[Evidence]] = field(default_factory=list)
     """What is known of the hypotheses that seemed right otherwise, and were wrong for a page, there and above."""
     _renamed: int = 0

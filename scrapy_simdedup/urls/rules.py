@@ -22,7 +22,7 @@ MAX_TEXT = 200
 MAX_SUCCESSES = 1_000_000
 """Successes of a rule that are remembered."""
 _FORM = 1
-"""Which of our ways to write the rules it is. What was written in another way is ignored."""
+"""The version of the form in which rules are written; rules in another form are ignored."""
 _UTM = ("utm_campaign", "utm_content", "utm_id", "utm_medium", "utm_source", "utm_term")
 
 

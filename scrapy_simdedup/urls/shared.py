@@ -41,7 +41,7 @@ class SharedContents:
     _looks: dict[int, list[Look]] = field(default_factory=dict)
     """Content → where it was found."""
     _expected: dict[str, int] = field(default_factory=dict)
-    """URL that is about to be fetched → the content that it should show."""
+    """URL under way → the expected content."""
     _copies: dict[str, list[int]] = field(default_factory=dict)
     """A part, or two kinds of path → the contents that places share which differ there."""
 

@@ -121,7 +121,7 @@ class HostTrials:
 
 
 class Site:
-    """What is known of a site: its patterns with the evidence, its fetched pages, and its skipped URLs."""
+    """A site as the learner knows it: patterns with evidence, fetched pages, and skipped URLs."""
 
     def __init__(self, name: str, scheme: str, host: str, keyed_hash: compact.KeyedHash, seed: int) -> None:
         self.name = name

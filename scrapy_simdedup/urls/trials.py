@@ -146,7 +146,7 @@ def _try_with_values(seen: Observation, hypothesis: Hypothesis, bare: int) -> It
 def _try_any_value(
     seen: Observation, part: PartHypotheses, bare: int, shift: int, dropped: DroppedParts
 ) -> Iterator[Trial]:
-    """Compare a page that has a part with the first page that has another value of it."""
+    """Compare a page with a part with the first page with another value of the part."""
     hypothesis, index = part.any_value, seen.site.index
     if hypothesis is None or part.random_balance > 0 or _is_hopeless(seen, hypothesis):
         return
@@ -163,7 +163,7 @@ def _try_any_value(
 
 
 def _try_without_values(seen: Observation, hypothesis: Hypothesis) -> Iterator[Trial]:
-    """Compare a page that lacks the parts with pages that have them."""
+    """Compare a page without the parts with pages with them."""
     key = seen.page.identity ^ hypothesis.salt
     entry = _entry_at(seen, key)
     if entry is not None and entry_content(entry) != seen.content:
