@@ -7,25 +7,27 @@
 3. *Once it is known*, a unit counts in boilerplate as well, unless pages with other contents have it, too: a teaser
    stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
-4. *A few words of a text*, or *a short line in place of another*, count where neither title nor h1 vouches that the
-   pages are one: a name above a description that twenty products share. No original may lack one: the name of one of
-   them and the town of another are a page of their own together. A headline vouches if both pages have it, and few
-   others of the site do; a title only once the site is known, and not where such a line is the first heading, or the
-   first line of a content without headings: the title may be that of an album, the line the name of a picture. Where
-   one vouches, such a line is a clock, a greeting or an advertisement, unless it has a price that the other lacks, or
-   the end of the page's URL names it and an original's URL another: a colour, a town, a day, the number of an article;
-   or the title names it, which the original's does not have, as in "Shirt, red" above "Colour: red" (of a long page,
-   where lines share rows, some line of such a row);
-   or unless six lines differ in their numbers, as in a table of results. It is a name as well if enough *namesakes*
-   each have another line there: kept pages with the same h1 and title, which the page is near. So "Product details"
-   vouches for no product, though no page with another content has it; and the first line below it may differ in its
-   numbers alone, and so may two or three lines anywhere: the sizes of a vase. Such lines are *doubtful* before there
-   are enough namesakes. Elsewhere a line that differs in its numbers alone may be either, so where none vouches it
-   counts as such a heading or first line, as "Decision 7 K 345" is, or if there are three of them; another title,
-   below an h1 that all pages have, is one of the three. While the site is unknown, nobody can tell whether the h1 of
-   two pages is that of all, and what is dropped for it is doubtful as well. It is looked at again when the crawl has
-   nothing else to fetch. If the site is still unknown then, the h1 vouches for a page only whose URL has the name of an
-   original.
+4. *A few words of a text*, or *a short line in place of another*, may be a name above a description that twenty
+   products share, or a clock, a greeting, an advertisement. Such a line is looked at only if all originals together
+   lack it: the name of one original and the town of another are a page of their own together.
+
+   a. A *headline vouches* that two pages are one thing if both have it, and few other pages of the site do. A title
+      vouches only once the site is known, and not for a line that is the first heading, or the first line of a content
+      without headings: the title may be that of an album, the line the name of a picture.
+   b. Where no headline vouches, the line counts. If it differs in its numbers alone, it counts as the first heading or
+      line, as in "Decision 7 K 345", or if there are three of them; another title below an h1 that all pages have is
+      one of the three.
+   c. Where a headline vouches, the line counts if it has a price that the other lacks; if the end of the page's URL
+      names it, and the end of an original's URL another one (a colour, a town, a day, an article number); if the title
+      names it and the original's does not, as in "Shirt, red" above "Colour: red" (of a long page, where lines share
+      rows: some line of such a row); or if six lines differ in their numbers, as in a table of results.
+   d. It counts, too, if enough *namesakes* each have another line there: kept pages near the page, with its h1 and
+      title. "Product details" vouches for no product, though no page with another content has it. The first line below
+      such a headline may differ in its numbers alone, and so may two or three lines anywhere: the sizes of a vase.
+   e. The line is *doubtful* before there are enough namesakes, and while the site is unknown, as nobody can tell then
+      whether the h1 of two pages is that of all. A page that was dropped in doubt is looked at again when the crawl has
+      nothing else to fetch. If the site is still unknown then, the h1 vouches only for a page whose URL has the name of
+      an original.
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Each original lacks two such lines, which most originals lack, as where one post of a thread
    is marked the others are as ever; and one line all of them lack, as the date of an event in a town where there was

@@ -1,18 +1,17 @@
-"""Site novelty: what a page says that its site did not say before, by what is known of the site.
+"""Site novelty: the text of a page that is new on its site, given what is known of the site.
 
 1. *Own text* keeps a page that would be dropped (:mod:`~scrapy_simdedup.detect.own_text`).
-2. *The views of one thing*, as of an article its history, its files and what links to it, say its name at one place,
-   and share the rest with the same views of other things. So a page that is near another thing's view, with its h1 and
-   another title, is a copy of it as well, if all lines that it lacks of the page stand at their places on one page that
-   was delivered under the page's title. That page is the thing's own: all names in its URL are in the page's URL, and
-   among them are those that tell the page's URL from the other's. Where a job in one town has the text of a job in
-   another, under a title that says the town alone, its URL has a number or a name that no other page of the town has.
-3. *A part of a page*, as its print view is, says nothing beside what a page said that gave an item, in the same order
-   and under the same title and h1, so it is a copy, however little of that page it is. The URLs must be those of one
-   page: a record with a fact less than another may be a record of its own. It has next to no links, of which each page
-   of a list has others.
+2. *Views of one thing*, such as the history, the files and the backlinks of an article, say the thing's name at one
+   place, and share the rest with the same views of other things. So a page near a view of another thing, with the h1 of
+   that view and another title, is a copy of it if all lines that the view lacks stand at their places on one delivered
+   page of the page's title. That page is the thing's own: the page's URL has all names of its URL, among them those by
+   which the page's URL differs from the view's. A job in one town with the text of a job in another is no view: its
+   title says the town alone, and its URL has a number or a name that no other page of the town has.
+3. *A part of a page*, such as its print view, says nothing but what a page with items said, in the same order, under
+   the same title and h1. So it is a copy, however small a part it is. The URLs must be those of one page, as a record
+   with a fact less may be a record of its own; and it has next to no links, as each page of a list has others.
 4. *Variants* are pages whose URLs differ in one place alone, such as the language (:class:`UrlVariants`). Where the
-   site tells contents apart by it, own text is looked for more strictly.
+   site tells contents apart by that place, own text is looked for more strictly.
 """
 
 from __future__ import annotations
