@@ -213,7 +213,7 @@ async def run_report(context: Context) -> int:
     lines = [
         StyledLine(f"{pages} of {sites}, {report.dropped:,} of them repeats"),
         *(f"note: {warning}" for warning in report.warnings),
-        *(f"{path}: {Path(path).stat().st_size / 1e6:.1f} MB" for path in outputs),  # noqa: ASYNC240 - all is done
+        *(f"{path}: {format_bytes(Path(path).stat().st_size)}" for path in outputs),  # noqa: ASYNC240 - all is done
     ]
     context.console.print_answer(asdict(report), lines)
     return YES
