@@ -21,6 +21,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from difflib import SequenceMatcher
+from itertools import compress
 from math import ceil, inf, log
 from typing import NamedTuple
 
@@ -312,13 +313,13 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     """
     found = ReplacedLines(np.zeros(len(units.lengths), np.bool_), np.zeros(len(units.lengths), np.bool_))
     tables = {joined_by: _LineRows(units, joined_by, clocks) for joined_by in {other.joined_by for other in others}}
-    lines, numbers = set(range(len(units.lengths))), set[int]()
+    lines, numbers, places = set(range(len(units.lengths))), set[int](), kept_places(units.places.tolist())
     for other in others:
         replaced = tables[other.joined_by].replaced(_without(other.rows, clocks))
         lines &= replaced.keys()
         if not lines:
             break
-        same_words = (at for at in lines if kept_places([int(units.places[at])])[0] in replaced[at])
+        same_words = (at for at in lines if places[at] in replaced[at])
         numbers |= {at for at in same_words if has_plain_number(units.samples[at])}
     rest = [(at, units.samples[at]) for at in sorted(lines - numbers)]
     found.words[[at for at, text in rest if is_name(text) or is_sum(text)]] = True
@@ -375,27 +376,57 @@ def _replaced_rows(
     if not ours or not gone:
         return
     their_counts = Counter(other)
+    if len(their_counts) < len(other) or max(counts.values()) > 1:
+        yield from _answers(mine, theirs, counts, their_counts, range(max(1, begin), len(mine) - ending))
+    # Two pages of one template have one row for each of its lines. A row that they share by chance at other lines would
+    # part these: what stands before it on one page stands behind it on the other, and nothing in place of anything.
+    ones = [
+        (at, at + 1, at, at + 1) for at in range(len(ours) if len(ours) == len(gone) else 0) if ours[at] != gone[at]
+    ]
+    is_lost = [their_counts[digest] > counts.get(digest, 0) for digest in gone]
+    is_new = [counts[digest] > their_counts.get(digest, 0) for digest in ours]
+    for start_lost, end_lost, start, end in (*ones, *_replacements(gone, ours)):
+        lost = compress(lost_places[begin + start_lost : begin + end_lost], is_lost[start_lost:end_lost])
+        if places := set(lost) - {SHARED_PLACE}:
+            yield from ((begin + at, places) for at in range(start, end) if is_new[at])
+
+
+def _answers(
+    mine: Sequence[int], theirs: NDArray[np.void], counts: Counter[int], their_counts: Counter[int], asked: range
+) -> Iterator[tuple[int, set[int]]]:
+    """The rows, of those asked for, that stand between a question and the next where another table has another answer.
+
+    An answer is a row that one of the pages has twice: else teasers may have changed places.
+    """
+    other, lost_places = theirs["digest"].tolist(), theirs["place"].tolist()
     questions = {digest: at for at, digest in enumerate(other) if their_counts[digest] == counts[digest] == 1}
-    for at in range(max(1, begin), len(mine) - ending):
+    for at in asked:
         there = questions.get(mine[at - 1], len(other)) + 1
         behind = mine[at + 1 : at + 2]
         if there >= len(other) or mine[at] == other[there] or behind != other[there + 1 : there + 2]:
             continue
         if not questions.keys() >= set(behind):  # a row that stands there twice would be behind whatever came before it
             continue
-        is_answer = max(counts[mine[at]], their_counts[other[there]]) > 1  # else teasers may have changed places
+        is_answer = max(counts[mine[at]], their_counts[other[there]]) > 1
         if is_answer and lost_places[there] != SHARED_PLACE:
             yield at, {lost_places[there]}
-    # Two pages of one template have one row for each of its lines. A row that they share by chance at other lines would
-    # part these: what stands before it on one page stands behind it on the other, and nothing in place of anything.
-    ones = [("replace", at, at + 1, at, at + 1) for at in range(len(ours) if len(ours) == len(gone) else 0)]
-    aligned = SequenceMatcher(None, gone, ours, autojunk=False)
-    for how, start_lost, end_lost, start, end in (*ones, *aligned.get_opcodes()):
-        lost = range(begin + start_lost, begin + end_lost) if how == "replace" else ()
-        places = {lost_places[at] for at in lost if their_counts[other[at]] > counts[other[at]]} - {SHARED_PLACE}
-        if places:
-            new = (at for at in range(begin + start, begin + end) if counts[mine[at]] > their_counts[mine[at]])
-            yield from ((at, places) for at in new)
+
+
+def _replacements(gone: Sequence[int], ours: Sequence[int]) -> list[tuple[int, int, int, int]]:
+    """Where both of two tables have rows between those that they have in common: begin and end in each."""
+    places, lost = {digest: at for at, digest in enumerate(ours)}, set(gone)
+    common = [(at, places[digest]) for at, digest in enumerate(gone) if digest in places]
+    if [here for _, here in common] != [at for at, digest in enumerate(ours) if digest in lost]:
+        opcodes = SequenceMatcher(None, gone, ours, autojunk=False).get_opcodes()
+        return [(there, last_there, here, last) for how, there, last_there, here, last in opcodes if how == "replace"]
+    # They have each of these rows once, in the same order: no matcher is needed, which takes ten times as long.
+    behind = [(0, 0), *((there + 1, here + 1) for there, here in common)]
+    between = zip(behind, [*common, (len(gone), len(ours))], strict=True)
+    return [
+        (there, last_there, here, last)
+        for (there, here), (last_there, last) in between
+        if there < last_there and here < last
+    ]
 
 
 def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:

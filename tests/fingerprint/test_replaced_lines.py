@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from difflib import SequenceMatcher
 from typing import TYPE_CHECKING
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from helpers.pages import prose, words
 from scrapy_simdedup.fingerprint.make import fingerprint_page
-from scrapy_simdedup.fingerprint.novelty import replaced_lines
+from scrapy_simdedup.fingerprint.novelty import _replacements, replaced_lines
 
 if TYPE_CHECKING:
     from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -68,3 +71,13 @@ def test_of_a_long_page_the_first_lines_are_known(before: list[int], now: list[i
     lines = replaced_lines(one.page_units, [other.units])
     found = [one.page_units.samples[number] for number in lines.words.nonzero()[0]]
     assert found == [" ".join(words(("name", number), 2)) for number in expected]
+
+
+rows = st.lists(st.integers(0, 12), max_size=9)
+
+
+@given(rows | rows.map(lambda some: [*dict.fromkeys(some)]), rows | rows.map(lambda some: [*dict.fromkeys(some)]))
+def test_tables_are_aligned_as_the_standard_library_does(one: list[int], other: list[int]) -> None:
+    """Also where all common rows stand once on each page, and in one order."""
+    opcodes = SequenceMatcher(None, one, other, autojunk=False).get_opcodes()
+    assert _replacements(one, other) == [tuple(of) for how, *of in opcodes if how == "replace"]
