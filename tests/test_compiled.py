@@ -93,6 +93,8 @@ def test_it_takes_the_same_out_of_a_page(page: bytes) -> None:
     """Also where one thing to be taken out is hidden in another."""
     assert _raw.sanitise(page) == parsing.python_sanitise(page)
     assert _raw.long_tags(page, 0) == parsing.python_long_tags(page, 0)
+    for mark in (b"<", b"</html", b"at</", page[len(page) // 2 :][:4] or b"<"):
+        assert _raw.mentions(page, mark) == parsing.python_mentions(page, mark)
 
 
 @law

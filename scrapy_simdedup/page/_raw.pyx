@@ -222,6 +222,20 @@ cdef Py_ssize_t data_address(const unsigned char* text, const unsigned char* end
     return here - text if here - start >= 200 else 0
 
 
+def mentions(bytes raw not None, bytes mark not None):
+    """See :func:`scrapy_simdedup.page.parse.mentions`."""
+    cdef const unsigned char* sought = mark
+    cdef const unsigned char* here = raw
+    cdef const unsigned char* end = here + len(raw)
+    while True:
+        here = <const unsigned char*> memchr(here, sought[0], end - here)
+        if here is NULL or end - here < len(mark):
+            return False
+        if memcmp(here, sought, len(mark)) == 0:
+            return True
+        here += 1
+
+
 def long_tags(bytes raw not None, Py_ssize_t longer):
     """See :func:`scrapy_simdedup.page.parse.long_tags`."""
     cdef const unsigned char* here = raw

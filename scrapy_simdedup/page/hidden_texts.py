@@ -27,7 +27,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.amounts import TIME_OF_DAY, UNSPACED_TEXT, is_price
 from scrapy_simdedup.page.metadata import OFFER_PROPERTIES, attributes_of_tag
-from scrapy_simdedup.page.parse import outermost
+from scrapy_simdedup.page.parse import mentions, outermost, utf8
 
 MAX_SHELL_LENGTH = 2_000
 """Characters of content above which a page is no shell, whatever data it has: some 300 words."""
@@ -49,7 +49,7 @@ _STATES = {
 """What gives an application its state, such as ``window["__INITIAL_STATE__"] = ...``, by how it begins: that is found
 in a third of the time."""
 _UNICODE_ESCAPE = re.compile(r"\\{1,4}u([0-9a-fA-F]{4})")
-_OTHER_ESCAPE = re.compile(r"\\+[nrtbf]?")
+_SPACE_ESCAPE = re.compile(r"\\+[nrtbf]")
 _TAG = re.compile(r"<[^<>]*>")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _DIGIT = re.compile(r"\d")
@@ -110,15 +110,15 @@ def _texts(code: str) -> Iterator[str]:
     """The texts between the quotation marks of some data, which may be a string in data itself."""
     if "\\" in code:
         code = _UNICODE_ESCAPE.sub(lambda found: chr(int(found[1], 16)), code.replace("\\/", "/"))
-        code = _OTHER_ESCAPE.sub(lambda found: " " if found[0][-1] != "\\" else "", code)
+        code = _SPACE_ESCAPE.sub(" ", code).replace("\\", "")
     parts = code.split('"' if '"' in code else "'")
     for part, following in pairwise((*parts, "")):
         if (" " not in part and part.isascii()) or following.lstrip().startswith(":"):
             continue
         words = [word for word in _TAG.sub(" ", unescape(part)).split() if not _is_token(word)]
         text = " ".join(words)
-        count = sum(_WORD.search(word) is not None for word in words)
-        if count < MIN_WORDS and not UNSPACED_TEXT.search(text):
+        found = list(islice(filter(_WORD.search, words), MIN_WORDS))
+        if len(found) < MIN_WORDS and not UNSPACED_TEXT.search(text):
             continue
         if len(words) > MAX_TIMED_WORDS or not TIME_OF_DAY.search(text):
             yield text
@@ -164,7 +164,7 @@ def _letters(element: HtmlElement) -> str:
 
 def tells_availability(html: str) -> bool:
     """Whether a page has data that tell whether something is to be had."""
-    return _OFFER_WORD in html and _has_offer_mark(html) is not None
+    return mentions(utf8(html, "replace"), _OFFER_WORD.encode()) and _has_offer_mark(html) is not None
 
 
 def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: bool, has_data: bool) -> str:
@@ -188,8 +188,11 @@ def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: 
 
 def _of_forms(html: str) -> Iterator[str]:
     """What buttons and choices of forms say; to look for them in the tree takes a tenth of the time of parsing it."""
-    if "<form" not in html:  # its tags are in capitals
-        html = html.lower()
+    raw = utf8(html, "replace")
+    if not mentions(raw, b"<form"):
+        if not mentions(raw, b"<F"):
+            return
+        html = html.lower()  # its tags are in capitals
     end = 0
     for _ in range(MAX_FORMS):
         at = html.find("<form", end)

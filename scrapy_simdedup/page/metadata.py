@@ -22,6 +22,8 @@ from urllib.parse import urljoin
 from lxml import etree
 from lxml.html import HtmlElement
 
+from scrapy_simdedup.page.parse import mentions, utf8
+
 IS_PROPERTY = re.compile(r"[A-Za-z][A-Za-z0-9_]*").fullmatch
 """Whether a place is the name of a property of JSON-LD. Any other place is a CSS selector."""
 _WRAPPER = re.compile(r"\A(?:\s|/\*|\*/|//|<!--|<!\[CDATA\[)+")
@@ -75,7 +77,8 @@ def declared_identity(root: HtmlElement, html: str, h1: str, title: str, item: d
     Where JSON-LD says nothing, the ``item`` of microdata does, see :func:`item_around`. Never raises.
     """
     things = set[tuple[str, str]]()
-    if any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in html.split("ld+json")[1:]):
+    of_json_ld = html.split("ld+json")[1:] if mentions(utf8(html, "replace"), b"+json") else ()
+    if any(_HAS_IDENTIFIER(rest.partition("</script")[0]) for rest in of_json_ld):
         for value, naming in product(_json_ld(root), _IDENTIFIERS):
             name = _spaced_words(unescape(_text(value.get(naming))))
             if name.strip():

@@ -263,6 +263,14 @@ def python_sanitise(raw: bytes) -> tuple[bytes, int, int]:
     return text, controls, text.count(b"<")
 
 
+def python_mentions(raw: bytes, mark: bytes) -> bool:
+    """Whether a mark stands in the bytes of a page; :mod:`scrapy_simdedup.page._raw` tells in a tenth of the time.
+
+    It looks for the first byte of the mark, which had better be a rare one.
+    """
+    return mark in raw
+
+
 def python_long_tags(raw: bytes, longer: int) -> list[bytes]:
     """The attributes of the tags outside of comments and scripts that have more than so many bytes; in linear time."""
     return [attributes for _, attributes in _TAG.findall(raw) if len(attributes) > longer]
@@ -280,9 +288,10 @@ def python_drop_idle_attributes(raw: bytes) -> bytes:
 
 
 try:
-    from scrapy_simdedup.page._raw import drop_idle_attributes, long_tags, sanitise
+    from scrapy_simdedup.page._raw import drop_idle_attributes, long_tags, mentions, sanitise
 except ImportError:  # installed without a compiler
-    drop_idle_attributes, long_tags, sanitise = python_drop_idle_attributes, python_long_tags, python_sanitise
+    drop_idle_attributes, long_tags = python_drop_idle_attributes, python_long_tags
+    mentions, sanitise = python_mentions, python_sanitise
 if etree.LIBXML_VERSION < (2, 14):  # it finds other tags where quotation marks are missing
     drop_idle_attributes = python_drop_idle_attributes
 

@@ -195,7 +195,7 @@ class RoleWords(dict[str, int]):
 
     def __missing__(self, value: str) -> int:
         role, read = 0, value[:_MAX_NAME_LENGTH]
-        if any(mark in read for mark in _MARKS_OF_SYSTEMS):
+        if any(map(read.__contains__, _MARKS_OF_SYSTEMS)):
             read = _NAMES_OF_SYSTEMS.sub("", read)
         written, words = _words_of(read)
         if not self._last_words.isdisjoint(words):  # most values have none
