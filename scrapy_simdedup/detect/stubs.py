@@ -73,9 +73,9 @@ _DIGIT = re.compile(r"\d")
 @dataclass(slots=True)
 class _ContentUrls:
     count: int = 0
-    paths: Counter[int] = field(default_factory=Counter)
+    paths: dict[int, int] = field(default_factory=dict)
     """URLs by the hash of their path; those that name the page that was asked for have no path in common."""
-    tokens: Counter[str] = field(default_factory=Counter)
+    tokens: dict[str, int] = field(default_factory=dict)  # a Counter takes ten times as long to make
     samples: list[str] = field(default_factory=list)
     is_stub: bool = False
     other_texts: int = 0
@@ -161,10 +161,11 @@ class _ContentUrls:
         self.count += 1
         self.other_texts += other_text
         if path in self.paths or len(self.paths) < MAX_TOKENS:
-            self.paths[path] += 1
+            self.paths[path] = self.paths.get(path, 0) + 1
         if len(self.tokens) > MAX_TOKENS:
-            self.tokens = Counter(dict(self.tokens.most_common(MAX_TOKENS // 2)))
-        self.tokens.update(sorted(tokens))  # in one order in all processes, as equally rare ones are forgotten by it
+            self.tokens = dict(Counter(self.tokens).most_common(MAX_TOKENS // 2))
+        for token in sorted(tokens):  # in one order in all processes, as equally rare ones are forgotten by it
+            self.tokens[token] = self.tokens.get(token, 0) + 1
         if len(self.samples) < MAX_SAMPLES:
             self.samples.append(url[:MAX_SAMPLE_LENGTH])
 
@@ -179,10 +180,9 @@ class _ContentUrls:
     def from_row(cls, row: list[Any]) -> _ContentUrls:
         """The counts from the row of :meth:`to_row`."""
         count, is_stub, samples, paths, tokens, others, marked, may_be_records, said_again, copies, texts = row
-        by_path, by_token = Counter(dict(paths)), Counter(dict(tokens))
         lines = None if marked is None else MarkedLines.from_rows(marked)
         of_records = bool(may_be_records), int(said_again), int(copies), set(texts)
-        return cls(int(count), by_path, by_token, list(samples), bool(is_stub), int(others), lines, *of_records)
+        return cls(int(count), dict(paths), dict(tokens), list(samples), bool(is_stub), int(others), lines, *of_records)
 
 
 @dataclass(slots=True)
