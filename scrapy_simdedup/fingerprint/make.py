@@ -18,7 +18,7 @@ from scrapy_simdedup.fingerprint.features import (
     numbers_of,
 )
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.hashing import TEXT_END, Hashes, WordHasher, join_words, word_hasher
+from scrapy_simdedup.fingerprint.hashing import TEXT_END, Hashes, WordHasher, fold_table, join_words, word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS, ComparableText, Digests, normalise
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.unit_changes import structure_minhash
@@ -238,6 +238,7 @@ class LocalFingerprinter:
     def open(self, secret: bytes) -> None:
         """Take over the key of the hashes."""
         self._secret = secret
+        fold_table()  # it takes as long as some dozens of pages, which would wait for the first one
 
     async def fingerprint(
         self,

@@ -7,7 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from scrapy_simdedup.fingerprint.hashing import WordHasher, split_words, word_hasher
+from scrapy_simdedup.fingerprint.hashing import WordHasher, fold_table, split_words, word_hasher
+from scrapy_simdedup.fingerprint.make import LocalFingerprinter
 
 WORDS = st.text("abcé東 ", max_size=60)
 
@@ -60,3 +61,10 @@ def test_a_secret_changes_every_number_and_has_an_id() -> None:
     assert plain.secret_id == 0
     assert len({0, one.secret_id, other.secret_id}) == 3
     assert numbers(WordHasher(b"one"), "tide") == numbers(one, "tide")
+
+
+def test_no_page_waits_for_the_table_of_characters() -> None:
+    """It is made while the crawl begins, and not when the first page comes."""
+    fold_table.cache_clear()
+    LocalFingerprinter().open(b"")
+    assert fold_table.cache_info().currsize == 1
