@@ -172,11 +172,11 @@ def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookU
     """
     sampling = min(other.sampling for other in others)
     at = (np.repeat(asked, units.lengths) & is_sampled(units.hashes, sampling)).nonzero()[0]
-    of_block = np.repeat(np.arange(len(asked)), units.lengths)[at]
+    of_block, hashes = np.repeat(np.arange(len(asked)), units.lengths)[at], units.hashes[at]
     looked_up = np.bincount(of_block, minlength=len(asked))
     missing, shown = looked_up, np.ones(len(asked))
     for group, of_group in _groups(others):
-        is_missing = ~np.logical_or.reduce([other.holds(units.hashes[at]) for other in group])
+        is_missing = ~np.logical_or.reduce([other.holds(hashes) for other in group])
         found = np.bincount(of_block[is_missing], minlength=len(asked))
         is_less = found * shown <= missing * of_group
         missing, shown = np.where(is_less, found, missing), np.where(is_less, of_group, shown)
@@ -319,11 +319,11 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
         lines &= replaced.keys()
         if not lines:
             break
-        same_words = (at for at in lines if places[at] in replaced[at])
-        numbers |= {at for at in same_words if has_plain_number(units.samples[at])}
+        numbers |= {at for at in lines if places[at] in replaced[at]}
+    numbers = {at for at in numbers & lines if has_plain_number(units.samples[at])}
     rest = [(at, units.samples[at]) for at in sorted(lines - numbers)]
     found.words[[at for at, text in rest if is_name(text) or is_sum(text)]] = True
-    found.numbers[sorted(lines & numbers)] = True
+    found.numbers[sorted(numbers)] = True
     return found
 
 
