@@ -225,6 +225,8 @@ class PatternTree:
         if wild.endswith("*") and name == wild:
             leaf.crowd = [other for other in self.leaves.values() if other.is_page and other.lineage[1] is leaf]
         leaf.lineage = [leaf, *(self.pattern(up) for up in dict.fromkeys(above) if up != name)]
+        for place, pattern in enumerate(leaf.lineage):
+            pattern.lineage = leaf.lineage[place:]
         return leaf
 
     def conditions_of(self, page: NormalizedUrl, names: tuple[str, ...]) -> list[PathPattern]:

@@ -236,6 +236,7 @@ class RuleBook:
         else:
             self._site.version += confirmed or own.failures == _FAILED
             own.unreported_failures += 1
+        failures = 0
         if own.vote is not False:
             is_told = own.successes > 1 or (confirmed and leaf.is_one_of_many)
             failures = own.unreported_failures if is_told else 0
@@ -250,9 +251,9 @@ class RuleBook:
                     above.confirmed_failures += confirmed
                     self._site.count_for_host(pattern, hypothesis, host, None)
                 above.unverified = 0
-            if failures:
-                self._check_leaves(hypothesis)
         self._update_verdicts(leaf, hypothesis)
+        if failures:
+            self._check_everywhere(hypothesis)
         if not same and len(hypothesis.names) == 1:
             part = self._site.hypotheses.parts[hypothesis.names[0]]
             about_part = [h for h in (part.irrelevant, *part.values.values()) if h is not None and h is not hypothesis]
@@ -285,8 +286,8 @@ class RuleBook:
         for pattern in leaf.lineage if is_reported else [leaf]:
             pattern.evidence[hypothesis].confirmed_failures += 1
         self._site.version += 1
-        self._check_leaves(hypothesis)
         self._update_verdicts(leaf, hypothesis)
+        self._check_everywhere(hypothesis)
 
     def count_proof(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
         """Count a failure as proven: it was no noise."""
@@ -320,19 +321,26 @@ class RuleBook:
         if content is not None:
             evidence.succeed(content, self._max_per_content, decay)
         if evidence.holds and self._tests.must_fall(condition, hypothesis, evidence):
-            evidence.revocations += 1
-            self._site.set_verdict(hypothesis, evidence, holds=False)
-            self._site.readmit_by_rule(condition.lineage[1], hypothesis)
+            self._refute_condition(condition, hypothesis, evidence)
         elif not evidence.holds and self._tests.is_proven(condition, hypothesis, evidence):
             evidence.verified = 0
             self._site.set_verdict(hypothesis, evidence, holds=True)
 
-    def _check_leaves(self, hypothesis: Hypothesis) -> None:
-        """Refute a hypothesis at each leaf where it is a rule no longer, as its failures elsewhere count as well."""
-        for leaf in self._site.tree.leaves.values():
-            evidence = leaf.evidence.get(hypothesis)
-            if evidence is not None and evidence.holds and self._tests.must_fall(leaf, hypothesis, evidence):
-                self._refute(leaf, hypothesis, evidence)
+    def _refute_condition(self, condition: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> None:
+        evidence.revocations += 1
+        self._site.set_verdict(hypothesis, evidence, holds=False)
+        self._site.readmit_by_rule(condition.lineage[1], hypothesis)
+
+    def _check_everywhere(self, hypothesis: Hypothesis) -> None:
+        """Refute a hypothesis at each pattern where it is a rule no longer, as its failures elsewhere count as well."""
+        for pattern in list(self._site.tree.all_patterns):
+            evidence = pattern.evidence.get(hypothesis)
+            if evidence is None or not evidence.holds or not self._tests.must_fall(pattern, hypothesis, evidence):
+                continue
+            if pattern.is_conditional:
+                self._refute_condition(pattern, hypothesis, evidence)
+            else:
+                self._refute(pattern, hypothesis, evidence)
 
     def _join_crowd(self, leaf: PathPattern) -> None:
         """Report what the first pages of a place had kept to themselves, as there are many more like them."""
@@ -351,8 +359,8 @@ class RuleBook:
                     above.confirmed_failures += own.confirmed_failures
                 own.unreported_failures -= failures if own.vote is None else own.unreported_failures
                 own.vote = None
-                self._check_leaves(hypothesis)
                 self._update_verdicts(page, hypothesis)
+                self._check_everywhere(hypothesis)
 
     def _report_vote(self, leaf: PathPattern, hypothesis: Hypothesis, own: Evidence) -> None:
         """Count the vote of a leaf at its ancestors, if it has changed."""

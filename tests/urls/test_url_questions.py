@@ -129,6 +129,21 @@ def test_a_failure_that_second_looks_confirm_counts_above_its_section_as_well() 
     assert "query:hl=a in **" in about(learner, "query:hl")
 
 
+def test_what_a_page_refutes_for_the_site_falls_in_the_other_sections_as_well() -> None:
+    """A section has a verdict of its own, from too few pages to know that the exceptions are elsewhere."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    contents: dict[str, str] = {}
+    for number in range(450):
+        section, word = "abcdefghi"[number % 9] * 3, "bdfgklmnpr"[number // 9 % 10] + "aeiou"[number // 90]
+        url = f"https://e.com/{section}/2026/t-{word}"
+        contents |= {url: url, f"{url}?ref=1": url, f"{url}?hl=a": url, f"{url}?view=x": url}
+        if number in (400, 440):
+            contents[f"{url}?view=x"] = f"{url} viewed"
+    learn_and_ask(learner, contents)
+    assert about(learner, "query:view") == []
+    assert "query:hl=a in **" in about(learner, "query:hl")
+
+
 def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> None:
     """What was learned from it is corrected."""
     learner = taught()
