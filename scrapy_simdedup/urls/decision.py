@@ -181,7 +181,7 @@ def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, t
         is_doubted = may_be_wrong and (evidence.exceptions or not site.hypotheses.is_random(rule))
         is_inherited = at is not leaf and not at.is_conditional
         if is_inherited and is_doubted:  # it may be wrong here
-            least = max(least, _doubt_here(leaf, rule, evidence))
+            least = max(least, _doubt_here(leaf, rule, evidence, thresholds.min_contents))
     return max(least, need)
 
 
@@ -202,8 +202,14 @@ def _is_unrefuted(evidence: Evidence) -> bool:
     return evidence.holds is not False and not evidence.exceptions
 
 
-def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> float:
-    """The probability with which a rule is verified because it was tried at other patterns, and may be wrong here."""
+def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence, enough: int) -> float:
+    """The probability with which a rule is verified because it was tried at other patterns, and may be wrong here.
+
+    Where other rules had exceptions, it needs ``enough`` successes of its own.
+    """
+    own = leaf.evidence.get(rule)
+    if leaf.has_exceptions and (own.successes + own.under_way if own is not None else 0) < enough:
+        return 1.0
     doubt = 1.0 if inherited.exceptions or inherited.agreeing < _FEW_PATTERNS else 0.5
     siblings = None
     if rule.is_initial:  # it is hardly ever wrong, but for whole sections: offers that differ by campaign
@@ -212,7 +218,6 @@ def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence) -> flo
         siblings = leaf.lineage[1].evidence.get(rule)
     if siblings is not None and not siblings.exceptions:  # this one is as likely one as the next of a row without any
         doubt = min(doubt, (1 + siblings.agreeing) ** (-2.0 if rule.is_initial else -1.0))
-    own = leaf.evidence.get(rule)
     return doubt / (1 + (own.verified + own.under_way if own is not None else 0))
 
 

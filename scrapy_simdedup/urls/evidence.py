@@ -86,6 +86,8 @@ class Evidence:
     """Failures of pages that were fetched twice."""
     unreported_failures: int = 0
     """Failures not yet counted at the pattern's ancestors: the hypothesis may just not hold for this pattern."""
+    unreported_confirmed: int = 0
+    """Those of them that are of pages that were fetched twice."""
     contents: dict[int, int] = field(default_factory=dict)
     """Content → successes it was credited with."""
     holds: bool | None = None

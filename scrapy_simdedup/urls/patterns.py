@@ -58,6 +58,7 @@ class PathPattern:
         "conditions",
         "crowd",
         "evidence",
+        "has_exceptions",
         "is_conditional",
         "is_page",
         "likely",
@@ -84,6 +85,8 @@ class PathPattern:
         """Whether it is one of the conditions of a leaf."""
         self.is_page: bool = False
         """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
+        self.has_exceptions: bool = False
+        """Of a leaf: whether pages of it that were fetched twice were exceptions of a rule."""
         self.shown: set[int] = set()
         """Some of the contents that were found at the place, if it may be a page."""
         self.crowd: list[PathPattern] | None = None

@@ -199,6 +199,7 @@ class RuleBook:
     def __init__(self, site: Site, thresholds: LearnerThresholds) -> None:
         self._site = site
         self._max_per_content = thresholds.max_trials_per_content
+        self._min_contents = thresholds.min_contents
         self._tests = RuleTests(site, thresholds)
 
     def count_trial(
@@ -236,21 +237,10 @@ class RuleBook:
         else:
             self._site.version += confirmed or own.failures == _FAILED
             own.unreported_failures += 1
-        failures = 0
-        if own.vote is not False:
-            is_told = own.successes > 1 or (confirmed and leaf.is_one_of_many)
-            failures = own.unreported_failures if is_told else 0
-            own.unreported_failures -= failures
-            for pattern in leaf.lineage[1:]:
-                above = pattern.evidence[hypothesis]
-                if same:
-                    above.verified += verifying
-                    above.succeed(content, self._max_per_content, decay)
-                if failures:
-                    above.fail(url, decay, failures)
-                    above.confirmed_failures += confirmed
-                    self._site.count_for_host(pattern, hypothesis, host, None)
-                above.unverified = 0
+            own.unreported_confirmed += confirmed
+            if confirmed:
+                self._doubt_other_rules(leaf)
+        failures = self._report_trial(leaf, hypothesis, content if same else None, host, decay, verifying=verifying)
         self._update_verdicts(leaf, hypothesis)
         if failures:
             self._check_everywhere(hypothesis)
@@ -259,6 +249,36 @@ class RuleBook:
             about_part = [h for h in (part.irrelevant, *part.values.values()) if h is not None and h is not hypothesis]
             for related in filter(leaf.rules.pattern_of.__contains__, about_part):
                 self._update_verdicts(leaf, related)
+
+    def _report_trial(
+        self,
+        leaf: PathPattern,
+        hypothesis: Hypothesis,
+        content: int | None,
+        host: str,
+        decay: float,
+        *,
+        verifying: bool,
+    ) -> int:
+        """Report a trial to a leaf's ancestors, without a content if it failed; returns how many failures were told."""
+        own = leaf.evidence[hypothesis]
+        if own.vote is False:
+            return 0
+        failures = confirmed = 0
+        if own.successes > 1 or (own.unreported_confirmed and leaf.is_one_of_many):
+            failures, confirmed = own.unreported_failures, own.unreported_confirmed
+            own.unreported_failures = own.unreported_confirmed = 0
+        for pattern in leaf.lineage[1:]:
+            above = pattern.evidence[hypothesis]
+            if content is not None:
+                above.verified += verifying
+                above.succeed(content, self._max_per_content, decay)
+            if failures:
+                above.fail(own.counter_examples[-1], decay, failures)
+                above.confirmed_failures += confirmed
+                self._site.count_for_host(pattern, hypothesis, host, None)
+            above.unverified = 0
+        return failures
 
     def withdraw_failure(self, leaf: PathPattern, hypothesis: Hypothesis, *, erred: bool = False) -> None:
         """Take out a failure with another cause: another hypothesis, or an error of the site."""
@@ -270,6 +290,7 @@ class RuleBook:
         own.uncount(failures=1)
         if own.unreported_failures:
             own.unreported_failures -= 1
+            own.unreported_confirmed = min(own.unreported_confirmed, own.unreported_failures)
         else:
             for pattern in leaf.lineage[1:]:
                 pattern.evidence[hypothesis].uncount(failures=1)
@@ -283,9 +304,11 @@ class RuleBook:
             for pattern in leaf.lineage[1:]:
                 pattern.evidence[hypothesis].fail(own.counter_examples[-1], _LEARNING_DECAY, 1)
         is_reported = own.vote is not False and not own.unreported_failures
+        own.unreported_confirmed += not is_reported and own.unreported_confirmed < own.unreported_failures
         for pattern in leaf.lineage if is_reported else [leaf]:
             pattern.evidence[hypothesis].confirmed_failures += 1
         self._site.version += 1
+        self._doubt_other_rules(leaf)
         self._update_verdicts(leaf, hypothesis)
         self._check_everywhere(hypothesis)
 
@@ -294,6 +317,16 @@ class RuleBook:
         for pattern in leaf.lineage:
             pattern.evidence[hypothesis].proven_failures += 1
         self._update_verdicts(leaf, hypothesis)
+
+    def _doubt_other_rules(self, leaf: PathPattern) -> None:
+        """Decide anew about what rules skipped at a leaf that hardly tried them, as it may be a kind of page apart."""
+        if leaf.has_exceptions:
+            return
+        leaf.has_exceptions = True
+        for rule in dict.fromkeys(rule for rules in self._site.chains.get(leaf, ()) for rule in rules):
+            is_tried = rule in leaf.evidence and leaf.evidence[rule].successes >= self._min_contents
+            if not is_tried and not self._site.hypotheses.is_random(rule):
+                self._site.readmit_by_rule(leaf, rule)
 
     def _update_verdicts(self, leaf: PathPattern, hypothesis: Hypothesis) -> None:
         above = [pattern.evidence.get(hypothesis) for pattern in leaf.lineage[1:]]
@@ -358,6 +391,7 @@ class RuleBook:
                     above.fail(own.counter_examples[-1], _LEARNING_DECAY, failures)
                     above.confirmed_failures += own.confirmed_failures
                 own.unreported_failures -= failures if own.vote is None else own.unreported_failures
+                own.unreported_confirmed = 0
                 own.vote = None
                 self._update_verdicts(page, hypothesis)
                 self._check_everywhere(hypothesis)
@@ -377,7 +411,8 @@ class RuleBook:
             above.exceptions += (vote is False) - (own.vote is False)
             if vote is False:
                 above.uncount(own.decayed_same, own.failures - own.unreported_failures)
-                above.confirmed_failures = max(0, above.confirmed_failures - own.confirmed_failures)
+                reported = own.confirmed_failures - own.unreported_confirmed
+                above.confirmed_failures = max(0, above.confirmed_failures - reported)
         own.vote = vote
         if vote is False:  # leaves that inherit the rule and have not tried it themselves may be exceptions as well
             for other in self._site.chains:

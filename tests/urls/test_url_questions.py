@@ -144,6 +144,41 @@ def test_what_a_page_refutes_for_the_site_falls_in_the_other_sections_as_well() 
     assert "query:hl=a in **" in about(learner, "query:hl")
 
 
+def sections_of_items(sections: str, numbers: Iterable[int], *parts: str) -> dict[str, str]:
+    """What items show in each section, whose URLs have each of some parts as well."""
+    bare = [f"https://e.com/{section * 3}/item?id={number}" for number in numbers for section in sections]
+    return {f"{url}{part}": url for url in bare for part in ("", *parts)}
+
+
+def test_an_exception_in_a_new_section_counts_for_the_site_once_the_rule_was_right_there() -> None:
+    """Until then it may be wrong for the whole section; that second looks confirmed it is not forgotten meanwhile."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    contents = sections_of_items("abcdef", range(100), "&ref=1", "&view=x", "&hl=a")
+    contents |= sections_of_items("x", [0, 1, 2], "&view=x") | {"https://e.com/xxx/item?id=0&view=x": "viewed"}
+    learn_and_ask(learner, contents)
+    assert about(learner, "query:view") == []
+    assert "query:hl=a in **" in about(learner, "query:hl")
+
+
+def test_where_one_rule_had_an_exception_the_others_are_tried_before_they_are_believed() -> None:
+    """Such a section may be a kind of page apart. What was skipped there before is decided about anew."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    learn_and_ask(learner, sections_of_items("abcdefghijkl", range(100), "&ref=1", "&view=x", "&hl=a"))
+    learn_and_ask(learner, sections_of_items("x", range(20)))
+    urls = [f"https://e.com/xxx/item?id={number}&hl=a" for number in range(20)]
+    learner.observe(urls[0], urls[0].removesuffix("&hl=a"))
+    assert sum(learner.decide(url).skip for url in urls[1:]) > 10
+    contents = sections_of_items("x", [20, 21, 22], "&view=x") | {"https://e.com/xxx/item?id=22&view=x": "viewed"}
+    readmitted = []
+    for url, content in contents.items():
+        readmitted += learner.observe(url, content)
+        while questions := learner.questions():
+            readmitted += learner.observe(questions[0].url, contents[questions[0].url])
+    again = [url for url in readmitted if "hl=a" in url]
+    assert len(again) > 10
+    assert [learner.decide(url).skip for url in again[:4]] == [False] * 4
+
+
 def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> None:
     """What was learned from it is corrected."""
     learner = taught()
