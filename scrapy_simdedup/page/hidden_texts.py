@@ -16,7 +16,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from html import unescape
 from itertools import islice, pairwise
 from operator import itemgetter
@@ -71,6 +71,9 @@ _IS_BUTTON = re.compile(r"\stype\s*=\s*[\"']?(?:submit|button)\b", re.IGNORECASE
 _IS_DISABLED = re.compile(r"\sdisabled(?=[\s=]|$)").search
 MAX_FORMS, MAX_FORM_LENGTH = 20, 100_000
 """Forms that are looked at, and how many characters of each: some sites have one around the whole page."""
+MAX_BOXES_OF_CARD, MAX_TEXTS_OF_CARD, MAX_RELATED_LENGTH = 5, 100, 20_000
+"""Boxes around the form of an article in which its name is looked for, texts beside the form, and the characters of
+all related articles, up to which that is done."""
 _OFFER_WORD, _has_offer_mark = "vailability", re.compile(r"vailability(?=[\"'\s/>])").search
 """Both stand in all data that tells whether something is to be had. The first is in some texts as well, but is found
 faster."""
@@ -167,13 +170,25 @@ def tells_availability(html: str) -> bool:
     return mentions(utf8(html, "replace"), _OFFER_WORD.encode()) and _has_offer_mark(html) is not None
 
 
-def find_offer(root: HtmlElement, html: str, item: dict[str, Any], *, has_form: bool, has_data: bool) -> str:
+def find_offer(
+    root: HtmlElement,
+    html: str,
+    item: dict[str, Any],
+    *,
+    has_form: bool,
+    has_data: bool,
+    related: Sequence[str] = (),
+) -> str:
     """The offer of a page that was parsed from some HTML; empty for none. Never raises.
 
     Where the ``item`` of microdata has one, see :func:`~scrapy_simdedup.page.metadata.item_around`, those of other
-    things beside it do not count. Numbers on buttons and in choices do not count, as they are counters, but for prices.
+    things beside it do not count, and neither do the carts of articles that are ``related``, by all texts about such.
+    Numbers on buttons and in choices do not count, as they are counters, but for prices.
     """
     facts = list(_of_forms(html)) if has_form else []
+    if facts and 0 < sum(map(len, related)) <= MAX_RELATED_LENGTH and html.lower().count("<form") <= MAX_FORMS:
+        said = "\n".join(related)
+        _take_out(facts, [form for form in root.iter("form") if _is_of_card(form, said)])
     if has_data:
         facts += _of_json_ld(root)
         of_item = [
@@ -203,6 +218,40 @@ def _of_forms(html: str) -> Iterator[str]:
         form = html[at:end]
         yield from _of_choices(form)
         yield from _of_buttons(form)
+
+
+def _take_out(facts: list[str], forms: Iterable[HtmlElement]) -> None:
+    """Take out what the buttons of some forms say.
+
+    Whether they are disabled is not known of the elements: where there are buttons of both kinds, both stay.
+    """
+    for button in (button for form in forms for button in form.iter("button")):
+        label = _label(etree.tostring(button, encoding="unicode", with_tail=False), "")
+        known = [fact for fact in (label, f"{label} (disabled)") if fact in facts]
+        if len(known) == 1:
+            facts.remove(known[0])
+
+
+def _is_of_card(form: HtmlElement, related: str) -> bool:
+    """Whether a form stands with a link in a box of which each text is said about related articles."""
+    inside: HtmlElement = form
+    for around in islice(form.iterancestors(), MAX_BOXES_OF_CARD):
+        texts = list(islice(filter(None, _texts_beside(inside, around)), MAX_TEXTS_OF_CARD + 1))
+        if len(texts) > MAX_TEXTS_OF_CARD or any(text not in related for text in texts):
+            return False
+        if any(text.strip() for link in around.iter("a") for text in link.itertext()):
+            return True
+        inside = around
+    return False
+
+
+def _texts_beside(inside: HtmlElement, around: HtmlElement) -> Iterator[str]:
+    """The texts in an element but for those in one of its children."""
+    for element in around:
+        for text in () if element is inside else element.itertext():
+            yield " ".join(text.split())
+        yield " ".join((element.tail or "").split())
+    yield " ".join((around.text or "").split())
 
 
 def _of_buttons(form: str) -> Iterator[str]:

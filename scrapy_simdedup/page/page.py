@@ -137,7 +137,8 @@ def read_page(
     headings = [tree.texts[at] for at in tree.headings]
     title, title_words = own_title(tree.title, _headline_of_page(tree, h1), headings), words_of_title(tree.title, h1)
     has_form = any(roles & role.FORM for roles in tree.node_roles)
-    offer = find_offer(root, html, item, has_form=has_form, has_data=is_offered)
+    related = [text for text, of in zip(tree.texts, roles, strict=True) if of & role.RELATED] if has_form else ()
+    offer = find_offer(root, html, item, has_form=has_form, has_data=is_offered, related=related)
     return Page(blocks, tree.title, h1, None, paths, named, data, title, title_words, offer)
 
 

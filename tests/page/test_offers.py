@@ -8,6 +8,7 @@ import pytest
 
 from helpers.changing_site import product
 from helpers.on_asyncio import on_asyncio
+from helpers.pages import prose
 from scrapy_simdedup import NearDuplicateDetector, fingerprint_page
 from scrapy_simdedup.page.page import read_page
 
@@ -61,6 +62,43 @@ def test_an_offer_is_found_in_data_and_in_forms(place: str) -> None:
     html, offer = OFFERS[place]
     headline = "" if "<h1>" in html else "<h1>Chair</h1>"
     assert read_page(f"<main>{headline}<p>It is blue.</p>{html}</main>").offer == offer
+
+
+CART = "<form method=post action=/cart><button {}>{}</button></form>"
+
+
+@pytest.mark.parametrize("heading", ["<h2>Products you recently viewed</h2>", ""])
+@pytest.mark.parametrize("sold", ["Buy", "Sold out", None])
+def test_the_carts_of_related_articles_are_no_offer_of_the_page(heading: str, sold: str | None) -> None:
+    """Which of them have one is another matter at each visit. Those of a list without a name may be the page's."""
+    cards = [
+        f"<li><h3><a href=/{name}>The {name} of wood</a></h3><p>9 EUR</p>{{}}</li>" for name in ("oak", "ash", "elm")
+    ]
+    cart = CART.format("", sold) if sold else ""
+
+    def offer_beside(*carts: str) -> str:
+        others = "".join(card.format(of) for card, of in zip(cards, carts, strict=True))
+        related = f"<section>{heading}<ul>{others}</ul></section>"
+        return read_page(f"<main><h1>Chair</h1>{prose('chair', 60)}{cart}</main>{related}").offer
+
+    bought, gone = CART.format("class=small", "Buy"), CART.format("disabled", "Buy")
+    found = {offer_beside(*carts) for carts in ((bought, "", bought), (bought,) * 3, ("", "", ""))}
+    assert (found == {sold or ""}) is bool(heading)
+    # Of two kinds nobody knows which is the page's.
+    assert offer_beside(bought, gone, "").count("Buy") == 2 + (sold == "Buy")
+
+
+@pytest.mark.parametrize("buy", ["{}", "<div>{}</div>", "<div><p>9 EUR</p>{}</div>"])
+def test_the_cart_of_the_page_is_none_of_a_related_article(buy: str) -> None:
+    """Though all links beside it lead to such, and one has its price. Of very many forms nobody looks for others."""
+    card = "<li><h3><a href=/ash>The ash of wood</a></h3><p>9 EUR</p>{}</li>"
+    related = f"<section><h2>Products you recently viewed</h2><ul>{card * 3}</ul></section>"
+    cart = buy.format(CART.format("", "Buy"))
+    page = f"<main><h1>Chair</h1>{prose('chair', 60)}{cart}{related.format('', '', '')}</main>"
+    assert read_page(page).offer == "Buy"
+    page = f"<main><h1>Chair</h1>{prose('chair', 60)}{cart}</main>{related.format('', CART.format('', 'Buy'), '')}"
+    assert read_page(page).offer == "Buy"
+    assert read_page(page + CART.format("", "Find") * 19).offer.count("Buy") == 2
 
 
 CHANGES = {
