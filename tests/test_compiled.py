@@ -185,6 +185,19 @@ def classifies_alike(root: HtmlElement) -> bool:
 NAMED = RoleWords({NAV: ("content",), FORM: ("comment",)})
 PROSE = "<p>The tide rises and falls twice a day, as the moon draws the water of the sea after it.</p>" * 3
 CELLS = "".join(f"<td><a href=/>{text}</a>" for text in ("2:1", "9 EUR", "7", "Ashford", "Dover"))
+FIELDS = "".join(
+    f"<tr>{label}<td><a href=/>Ann Miller</a><td><a href=/>Dover</a>"
+    for label in (
+        "<th>By",
+        "<th><a href=/>By</a>",
+        "<td>By:",
+        "<td>作者：",
+        "<td>By",
+        "<td><a href=/>By:</a>",
+        "<p>By:<td>",
+    )
+)
+TERMS = "<dl><dt>By<dd><a href=/>Ann</a><dd><a href=/>Ben</a><dt><a href=/>In</a><dd><a href=/>Dover</a></dl>"
 COOKIES = "<p>Cookies! We use a cookie.</p>"
 
 
@@ -214,6 +227,7 @@ def values_alike(root: HtmlElement, words: RoleWords) -> bool:
 @example(f"<div>{COOKIES}</div>{PROSE * 3}<div><div>{COOKIES}</div>{COOKIES}</div>{PROSE * 3}", NAMED)
 @example(f"<div><h1>A</h1>{COOKIES}</div>{PROSE * 3}<div class=footer>{COOKIES}</div>", NAMED)
 @example(f"<main>{PROSE * 3}<table><tr>{CELLS}<td><div>{CELLS}</table></main><table><tr>{CELLS}</table>", NAMED)
+@example(f"<main>{PROSE * 3}<table>{FIELDS}</table>{TERMS}</main><table>{FIELDS}</table>{TERMS}", NAMED)
 def test_it_makes_the_same_blocks(html: str, words: RoleWords) -> None:
     """Also where a box is not what its name says, and where a setting named it."""
     root = parse(html, with_html_methods=False).root

@@ -17,8 +17,9 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
 A box in the text is content here, whatever it is called: an edit in it is one, and it is lost with the page that alone
 has it. Blocks that are mostly links are no units, unless the content of the page is links; nor are consent notices,
 and what is called an advertisement, a teaser or a column beside the text. The first heading of the content is one,
-though it is a link, as many headlines lead to their own page, and so is a score or a price in a table. Numbers count
-like any words, and so do signs such as those of currencies, though no shingle has them.
+though it is a link, as many headlines lead to their own page, and so is a score or a price in a table, and what stands
+behind a label there. Numbers count like any words, and so do signs such as those of currencies, though no shingle has
+them.
 """
 
 from __future__ import annotations

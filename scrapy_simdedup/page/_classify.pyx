@@ -53,9 +53,10 @@ cdef Py_ssize_t MIN_PROSE_LENGTH = 200
 cdef enum:
     BOILERPLATE = 1
     BLOCK_FIELDS = 7  # of page.Block
-    MAX_LENGTH_OF_FIGURE = 20  # of amounts
+    MAX_LENGTH = 100  # of amounts, as the next
+    MAX_LENGTH_OF_FIGURE = 20
 cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
-cdef unsigned int CELL = crc32(b"td")  # of page
+cdef unsigned int CELL = crc32(b"td"), HEAD = crc32(b"th"), TERM = crc32(b"dt"), VALUE = crc32(b"dd")  # of page
 cdef object is_figure = _amounts.is_figure
 cdef double WRAPPER_SHARE = 0.8
 cdef double WEAK_WRAPPER_SHARE = 0.5
@@ -364,13 +365,17 @@ def find_insets(tree, list classes not None, list roles not None):
     cdef list texts = tree.texts, of_blocks = tree.boxes, parents = tree.box_parents, box_roles = tree.box_roles
     cdef list links = tree.link_lengths
     cdef list insets = [False] * len(roles)
+    cdef list paths = tree.box_paths
     cdef Py_ssize_t number, parent, found, prose, asked = 0, priced_links = 0
     cdef Box* boxes
     cdef Box* box
     cdef bint among_text, in_text, is_note
     cdef str text
     for number in range(len(roles)):
-        if may_be_inset(roles[number], texts[number]):
+        found = roles[number]
+        if found == LINK_LIST:
+            asked += is_fact_of_table(number, texts, links, of_blocks, parents, paths)
+        elif may_be_inset(found):
             asked += 1
             priced_links += is_priced_link(roles[number], links[number], texts[number])
     if not asked:
@@ -395,14 +400,14 @@ def find_insets(tree, list classes not None, list roles not None):
                 boxes[parent].prose += len(<str> texts[number])
         for number in range(len(roles)):
             found = roles[number]
-            if not may_be_inset(found, texts[number]):
+            if found != LINK_LIST and not may_be_inset(found):
                 continue
             box = &boxes[<Py_ssize_t> of_blocks[number]]
             prose = boxes[<Py_ssize_t> parents[box.outermost]].prose if box.outermost else 0
             among_text = prose > MIN_PROSE_LENGTH
             if found == LINK_LIST:
                 if box.roles & MAIN and not box.roles & BY_SETTING:
-                    insets[number] = is_figure_of_table(texts[number], of_blocks[number], parents, tree.box_paths)
+                    insets[number] = is_fact_of_table(number, texts, links, of_blocks, parents, paths)
                 continue
             in_text = among_text or box.roles & MAIN
             if box.roles & BY_SETTING or not (in_text or not found & ~COLUMN_ROLES):
@@ -430,9 +435,7 @@ cdef bint is_priced_link(Py_ssize_t roles, Py_ssize_t linked, str text):
     return _amounts.is_price(_amounts.beginning(text))
 
 
-cdef inline bint may_be_inset(Py_ssize_t roles, str text) noexcept:
-    if roles == LINK_LIST:
-        return len(text) <= MAX_LENGTH_OF_FIGURE and has_digit(text)
+cdef inline bint may_be_inset(Py_ssize_t roles) noexcept:
     return roles != 0 and not roles & ~(INSET_ROLES | BY_SHAPE)
 
 
@@ -450,26 +453,58 @@ def make_blocks(block, tree, list classes not None, list roles not None, list in
         put(one, 2, roles[number])
         put(one, 3, <Py_ssize_t> text_roles[number] & HEADING > 0)
         is_link = 2 * <Py_ssize_t> links[number] >= len(<str> texts[number])
-        put(one, 4, is_link and not is_figure_of_table(texts[number], boxes[number], parents, paths))
+        put(one, 4, is_link and not is_fact_of_table(number, texts, links, boxes, parents, paths))
         put(one, 5, paths[<Py_ssize_t> boxes[number]])
         put(one, 6, insets[number])
         put(made, number, one)
     return made
 
 
-cdef bint is_figure_of_table(str text, Py_ssize_t box, list parents, list paths):
-    """See :func:`scrapy_simdedup.page.page._is_figure_of_table`."""
-    cdef Py_ssize_t around, step
-    if len(text) > MAX_LENGTH_OF_FIGURE or not has_digit(text):
+cdef bint is_fact_of_table(Py_ssize_t at, list texts, list links, list boxes, list parents, list paths):
+    """See :func:`scrapy_simdedup.page.page._is_fact_of_table`."""
+    cdef Cell cell, named
+    cdef str text = texts[at], label
+    if len(text) > MAX_LENGTH:
         return False
+    cell = cell_of(boxes[at], parents, paths)
+    if cell.kind == CELL and len(text) <= MAX_LENGTH_OF_FIGURE and has_digit(text) and is_figure(text):
+        return True
+    if not at or cell.kind not in (CELL, VALUE):
+        return False
+    label = texts[at - 1]
+    named = cell_of(boxes[at - 1], parents, paths)
+    if not named.kind or named.box == cell.box or len(label) > MAX_LENGTH:
+        return False
+    if <Py_ssize_t> parents[named.box] != <Py_ssize_t> parents[cell.box]:
+        return False
+    if cell.kind == CELL and named.kind == HEAD:
+        return True
+    if 2 * <Py_ssize_t> links[at - 1] >= len(label):
+        return False
+    return named.kind == TERM if cell.kind == VALUE else named.kind == CELL and label[len(label) - 1] in ":\uff1a"
+
+
+cdef struct Cell:
+    Py_ssize_t box
+    unsigned int kind  # CELL, HEAD, TERM, VALUE, or 0
+
+
+cdef Cell cell_of(Py_ssize_t box, list parents, list paths):
+    """See :func:`scrapy_simdedup.page.page._cell_of`."""
+    cdef Cell found
+    cdef Py_ssize_t around, step
+    found.box = found.kind = 0
     for step in range(2):
         around = parents[box]
         if around < 0:
-            return False
-        if <unsigned int> paths[box] == <unsigned int> paths[around] * PATH_FACTOR + CELL:
-            return is_figure(text)
+            break
+        found.kind = <unsigned int> paths[box] - <unsigned int> paths[around] * PATH_FACTOR
+        if found.kind in (CELL, HEAD, TERM, VALUE):
+            found.box = box
+            return found
         box = around
-    return False
+    found.kind = 0
+    return found
 
 
 cdef inline void put(tuple made, Py_ssize_t place, value) noexcept:

@@ -43,8 +43,8 @@ _BETWEEN_PARTS = re.compile(
 """What stands between the parts of a title: lines, dashes between spaces, colons, a bracket at the end."""
 LINK_LIST = role.NAV | role.BY_SHAPE
 """The roles of a link among links, where no name gave them."""
-_CELL = crc32(b"td")
-"""Of a path, the last part of a cell of a table; see ``tag_number`` in ``block_tree``."""
+_CELL, _HEAD, _TERM, _VALUE = map(crc32, (b"td", b"th", b"dt", b"dd"))
+"""Of a path, the last part of cells of tables and of parts of lists of terms; see ``tag_number`` in ``block_tree``."""
 _WORD, _TITLE_WORD = re.compile(r"\w+"), re.compile(r"[^\W\d_]{3,}")
 _BOILERPLATE = BlockClass.BOILERPLATE
 
@@ -59,7 +59,8 @@ class Block(NamedTuple):
     """The roles that made it ``BOILERPLATE``, as bits of :mod:`scrapy_simdedup.page.roles`; 0 for other classes."""
     heading: bool = False
     links: bool = False
-    """Whether at least half of the text stands inside of links. A score in a table says something all the same."""
+    """Whether at least half of the text stands inside of links. A score in a table says something all the same, and so
+    does what stands behind a label."""
     path: int = 0
     """32 bits of the tags around the block; the same for the paragraphs of one article."""
     inset: bool = False
@@ -248,7 +249,7 @@ def python_make_blocks(
 ) -> tuple[Block, ...]:
     """The blocks of a tree as values, with their classes and boilerplate roles, and whether they are insets."""
     headings = [of_text & role.HEADING > 0 for of_text in tree.text_roles]
-    links = [_is_link(tree, at) and not _is_figure_of_table(tree, at) for at in range(len(tree.texts))]
+    links = [_is_link(tree, at) and not _is_fact_of_table(tree, at) for at in range(len(tree.texts))]
     box_paths = map(tree.box_paths.__getitem__, tree.boxes)
     fields = zip(tree.texts, classes, roles, headings, links, box_paths, insets, strict=True)
     return tuple(map(make._make, fields))
@@ -263,19 +264,44 @@ def _is_link(tree: BlockTree, at: int) -> bool:
     return 2 * tree.link_lengths[at] >= len(tree.texts[at])
 
 
-def _is_figure_of_table(tree: BlockTree, at: int) -> bool:
-    """Whether a block is a score or a price, and alone in a cell of a table or in a box in one."""
-    if not is_figure(tree.texts[at]):
+def _is_fact_of_table(tree: BlockTree, at: int) -> bool:
+    """Whether a link is a score or a price, and alone in a cell of a table; or stands behind a label."""
+    return (is_figure(tree.texts[at]) and _cell_of(tree, at)[1] == _CELL) or _is_labelled(tree, at)
+
+
+def _is_labelled(tree: BlockTree, at: int) -> bool:
+    """Whether a block is a short value, as of "Status: closed", and the first one behind its label.
+
+    The label is the heading of a row of a table, a cell that ends in a colon, or a term of a list without a link: such
+    links tell of the page, as the people and versions of a ticket do.
+    """
+    text, label = tree.texts[at], tree.texts[at - 1]
+    if not at or not is_short(text) or not is_short(label):
         return False
+    (value, kind), (named, kind_of_label) = _cell_of(tree, at), _cell_of(tree, at - 1)
+    if value == named or tree.box_parents[value] != tree.box_parents[named]:
+        return False
+    if kind == _CELL and kind_of_label == _HEAD:
+        return True
+    is_named = (kind == _CELL == kind_of_label and label[-1] in ":：") or (kind == _VALUE and kind_of_label == _TERM)
+    return is_named and not _is_link(tree, at - 1)
+
+
+def _cell_of(tree: BlockTree, at: int) -> tuple[int, int]:
+    """The cell of a table, or the part of a list of terms, in which a block stands alone or in a box, and its kind.
+
+    Where it stands in none, the kind is 0.
+    """
     box = tree.boxes[at]
     for _ in range(2):
         around = tree.box_parents[box]
         if around < 0:
-            return False
-        if tree.box_paths[box] == (tree.box_paths[around] * PATH_FACTOR + _CELL) & 0xFFFF_FFFF:
-            return True
+            break
+        kind = (tree.box_paths[box] - tree.box_paths[around] * PATH_FACTOR) & 0xFFFF_FFFF
+        if kind in {_CELL, _HEAD, _TERM, _VALUE}:
+            return box, kind
         box = around
-    return False
+    return 0, 0
 
 
 def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[bool]:
@@ -288,7 +314,8 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
        there, or anywhere in the main part.
     3. There, what a list of terms, a table, or a line with a label says, such as the place of a job: that is a data
        sheet, whatever it is called, but for counters. In a column beside the text only what has no number.
-    4. A score or a price in a table of the main part that is taken for a menu, as most of its cells are links.
+    4. A score, a price or what stands behind a label in a table of the main part that is taken for a menu, as most of
+       its cells are links.
     5. Where several links in columns and footers have a price, none of them, as they lead to other things. One alone
        may be to buy what the page is about.
     6. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
@@ -319,7 +346,7 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         if boxes_roles & role.BY_SETTING or not (in_text or roles[at] & ~COLUMN_ROLES == 0):
             continue
         if roles[at] == LINK_LIST:
-            insets[at] = boxes_roles & role.MAIN > 0 and _is_figure_of_table(tree, at)
+            insets[at] = boxes_roles & role.MAIN > 0 and _is_fact_of_table(tree, at)
             continue
         text, named = beginning(tree.texts[at]), roles[at] & INSET_ROLES
         if are_several and _is_priced_link(tree, roles, at):

@@ -504,6 +504,49 @@ async def test_a_score_or_a_price_is_seen_in_a_table_of_links(
 
 
 @pytest.mark.parametrize(
+    ("field", "kind"),
+    [
+        ("<table><tr><th>Status<td>{}<th>Owner<td><a href=/u/ann>Ann</a></table>", "changed"),
+        ("<table><tr><th><a href=/help>Status</a><td><div>{}</div></table>", "changed"),
+        ("<table><tr><td>Status:<td>{}</table>", "changed"),
+        ("<dl><dt>Status<dd>{}</dl>", "changed"),
+        ("<table><tr><td><a href=/help>Status:</a><td>{}</table>", "unchanged"),
+        ("<table><tr><td>3 May<td>{}</table>", "unchanged"),
+        ("<table><tr><th>Status<tr><td>{}</table>", "unchanged"),
+        ("<dl><dt><a href=/status>Status</a><dd>{}</dl>", "unchanged"),
+        ("<p>Status<p>{}", "unchanged"),
+        ("<nav><table><tr><th>Status<td>{}</table></nav>", "unchanged"),
+    ],
+)
+@on_asyncio
+async def test_what_stands_behind_a_label_is_seen_though_it_is_a_link(
+    store: FingerprintStore, field: str, kind: str
+) -> None:
+    """In tickets, catalogues and tables of facts it leads to what else has it; in lists links lead elsewhere."""
+    kinds = []
+    for day, status in enumerate(("open", "closed")):
+        async with run(store, str(day)) as detector:
+            value = field.format(f"<a href=/status/{status}>{status}</a>")
+            html = f"<main><h1>The door is jammed</h1>{value}{prose('door', 100)}</main>"
+            kinds.append((await detector.add(html, url=A)).kind)
+    assert kinds == ["new", kind]
+
+
+@on_asyncio
+async def test_a_table_of_labelled_links_is_no_menu(store: FingerprintStore) -> None:
+    fields = "".join(
+        f"<tr><th>{name}<td><a href=/{name}/{{{at}}}>{{{at}}}</a>" for at, name in enumerate(("by", "in", "of", "to"))
+    )
+    kinds = []
+    for day, milestone in enumerate(("The first release", "The second release")):
+        async with run(store, str(day)) as detector:
+            table = fields.format("Ann Miller", "The hinges of it", "Another door", milestone)
+            html = f"<main><h1>The door is jammed</h1><table>{table}</table>{prose('door', 100)}</main>"
+            kinds.append((await detector.add(html, url=A)).kind)
+    assert kinds == ["new", "changed"]
+
+
+@pytest.mark.parametrize(
     ("template", "kind"), [("{}{}", "changed"), ("<div><section>{}</section>{}</div>", "unchanged")]
 )
 @on_asyncio
