@@ -38,7 +38,7 @@ from scrapy_simdedup.crawl.links import META_DEFERRED, META_TRIAL
 from scrapy_simdedup.crawl.requests import serialize_request
 from scrapy_simdedup.crawl.stats import CrawlStats
 from scrapy_simdedup.detect import events
-from scrapy_simdedup.detect.names import RunContext
+from scrapy_simdedup.detect.names import RunContext, lead_to_one_page
 from scrapy_simdedup.detect.site_logs import is_alive
 from scrapy_simdedup.detect.stubs import MIN_PLACES_OF_FAMILY
 from scrapy_simdedup.detect.verdict import Verdict
@@ -83,6 +83,8 @@ class SecondFetches:
         """By the site and the key of the original, its dropped pages; without the response where there was no room."""
         self._doubtful: weakref.WeakSet[Request] = weakref.WeakSet()
         """Of these, the requests whose verdicts were doubtful."""
+        self._views: weakref.WeakSet[Request] = weakref.WeakSet()
+        """Of these, the requests whose URLs seem to be those of their original: they are the last to be asked for."""
         self._count = self._held_bytes = 0
         self._answers: weakref.WeakKeyDictionary[Request, Response] = weakref.WeakKeyDictionary()
         """What the second requests are answered with, as far as they are still in memory."""
@@ -138,6 +140,8 @@ class SecondFetches:
         self._dropped.setdefault(key, []).append((request, response.replace(request=None) if has_room else None))
         if verdict.is_doubtful:
             self._doubtful.add(request)
+        if verdict.original is not None and lead_to_one_page(response.url, verdict.original):
+            self._views.add(request)
         self._dropped.move_to_end(key)
         self._count += 1
         self._held_bytes += len(response.body) * has_room
@@ -188,7 +192,7 @@ class SecondFetches:
         self._uncounted.clear()
         self._families.clear()
         for key, count in self._questions.items():
-            pages = self._dropped.get(key, [])
+            pages = sorted(self._dropped.get(key, []), key=lambda page: page[0] in self._views)
             if len(pages) < count:  # most of them, while they are judged once more
                 continue
             for request, _ in pages[self._asked[key] : count]:

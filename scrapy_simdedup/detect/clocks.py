@@ -29,7 +29,7 @@ from itertools import islice
 from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.text_units import kept_places
+from scrapy_simdedup.fingerprint.text_units import TextUnits, kept_places
 from scrapy_simdedup.fingerprint.unit_changes import ORDER, PAGE_PLACE, EditedText
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures
@@ -79,6 +79,8 @@ class ClockEvidence:
     """Of an edited place that no unit table keeps, a place beside it."""
     kept: frozenset[int] = frozenset()
     """The places with an equal text as unit tables keep them, of a page of which no more is known."""
+    before: TextUnits | None = None
+    """What was kept of the earlier version."""
 
 
 @dataclass(slots=True)

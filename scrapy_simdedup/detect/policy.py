@@ -8,13 +8,14 @@ from typing import NamedTuple
 
 from scrapy_simdedup.detect.clocks import OFFER_PLACE, ClockEvidence
 from scrapy_simdedup.detect.copy_check import is_preferred
-from scrapy_simdedup.detect.names import parameters_of
 from scrapy_simdedup.detect.revisit import (
     Revisit,
     beside_content,
     compare_with_same_path,
     compare_with_version,
     revisit_of_imported,
+    says_the_same,
+    text_differs,
 )
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText, PageRef, Reason, Verdict, VerdictKind
@@ -112,7 +113,7 @@ def _choose(
     settings = page.settings
     copied = match if match is not None and match.similarity >= settings.drop_threshold else None
     if copied is not None and copied.record.state == "stub":
-        return _decide_stub(page, copied, revisit, index)
+        return _decide_stub(page, copied, revisit, index, clocks)
     if copied is not None and (
         _is_edit(page, copied.record, revisit, index, clocks) or _stands_for_itself(page, copied.record, revisit)
     ):
@@ -224,7 +225,9 @@ def _decide_copy(page: FetchedPage, match: Match, revisit: Revisit | None, index
     return Decision(verdict._replace(pending=pending), None, original)
 
 
-def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex) -> Decision:
+def _decide_stub(
+    page: FetchedPage, match: Match, revisit: Revisit | None, index: SiteIndex, clocks: Collection[int]
+) -> Decision:
     stub = match.record
     verdict = _verdict_about(match, page.settings)
     verdict = verdict._replace(kind="stub", is_duplicate=page.settings.stubs == "drop")
@@ -237,30 +240,13 @@ def _decide_stub(page: FetchedPage, match: Match, revisit: Revisit | None, index
             return decision._replace(original=stub)
     if not text_differs(page.fingerprint, PageFingerprint.from_bytes(stub.fingerprint)):
         return Decision(verdict, None, stub)
-    member = next((one for one in index.family_members(page.url, page.fingerprint) if _is_same(page, one)), None)
+    members = index.family_members(page.url, page.fingerprint)
+    member = next((one for one in members if handled_alike(page, one) and says_the_same(page, one, clocks)), None)
     if member is not None and not page.settings.prefer and page.settings.max_copies == 1:
         distance = (page.fingerprint.simhash ^ PageFingerprint.from_bytes(member.fingerprint).simhash).bit_count()
-        return _decide_copy(page, Match(member, 1.0, distance, OwnText(0), is_known_view=False), revisit, index)
+        decision = _decide_copy(page, Match(member, 1.0, distance, OwnText(0), is_known_view=False), revisit, index)
+        return decision._replace(verdict=decision.verdict._replace(other_text=False))
     return _keep(page, revisit, verdict)._replace(original=stub)
-
-
-def _is_same(page: FetchedPage, member: Record) -> bool:
-    """Whether a page and a member of its family have one text, and one URL has all parameters of the other.
-
-    A captcha with a few questions asks the same one at several URLs, and each is to be fetched once more.
-    """
-    fp, theirs = page.fingerprint, PageFingerprint.from_bytes(member.fingerprint)
-    one, other = set(parameters_of(page.url)), set(parameters_of(member.url))
-    return (
-        (one <= other or other <= one)
-        and page.key != member.key
-        and handled_alike(page, member)
-        and fp.units is not None
-        and theirs.units is not None
-        and text_differs(fp, theirs) is False
-        and not fp.units.has_other_comments(theirs.units)
-        and not fp.identity_differs(theirs)
-    )
 
 
 def _decide_revisit(
@@ -378,12 +364,6 @@ def _headline_differs(page: FetchedPage, original: Record) -> bool:
     if one.h1 and other.h1:
         return one.h1 != other.h1
     return 0 != one.title != other.title != 0
-
-
-def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool | None:
-    """Whether contents, titles or offers of two pages do not say the same; None where that is not known."""
-    mine, theirs = (None if of is None else (of.sequence, of.title, of.offer) for of in (one.units, other.units))
-    return None if mine is None or theirs is None else mine != theirs
 
 
 def _keep(page: FetchedPage, revisit: Revisit | None, verdict: Verdict, cluster: bytes | None = None) -> Decision:

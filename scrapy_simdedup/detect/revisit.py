@@ -14,13 +14,18 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, MAX_EDITED_SHARE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.detect.names import parameters_of
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
+from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.novelty import new_units
+from scrapy_simdedup.fingerprint.text_units import table_rows
 from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
 from scrapy_simdedup.page.amounts import is_amount
 from scrapy_simdedup.store.base import IMPORTED, Record
 from scrapy_simdedup.unjudged import OF_OWN_PAST
+from scrapy_simdedup.urls.parts import is_session, is_tracking
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,7 +157,8 @@ def _compare_units(
         edited[place] = EditedText(name, place)
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
-    return changes, ClockEvidence(edited, frozenset(equal), found.edited_share, _witness(now, edited), beside)
+    about = found.edited_share, _witness(now, edited), beside
+    return changes, ClockEvidence(edited, frozenset(equal), *about, before=before.units)
 
 
 def beside_content(now: PageFingerprint, before: PageFingerprint) -> dict[int, tuple[str, bool]]:
@@ -182,6 +188,50 @@ def _witness(page: PageFingerprint, edited: Collection[int]) -> int:
     longest = int(units.digests[np.where(units.in_table, units.lengths, 0).argmax()]) if len(units.lengths) else 0
     amounts = [] if page.h1 else [at for at in units.without(edited).nonzero()[0] if is_amount(units.samples[at])]
     return hash((page.h1, longest, *units.digests[amounts].tolist())) or 1
+
+
+def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool | None:
+    """Whether contents, titles or offers of two pages do not say the same; None where that is not known."""
+    mine, theirs = (None if of is None else (of.sequence, of.title, of.offer) for of in (one.units, other.units))
+    return None if mine is None or theirs is None else mine != theirs
+
+
+def says_the_same(page: FetchedPage, other: Record, clocks: Collection[int]) -> bool:
+    """Whether a page says just what another one says, but for clocks, and one URL has all parameters of the other.
+
+    Sessions do not count. A captcha with a few questions asks the same one at several URLs, and each is to be fetched
+    once more.
+    """
+    fp, theirs = page.fingerprint, PageFingerprint.from_bytes(other.fingerprint)
+    if page.key == other.key or fp.units is None or theirs.units is None or fp.identity_differs(theirs):
+        return False
+    one, two = (set(filter(_may_matter, parameters_of(url))) for url in (page.url, other.url))
+    if not (one <= two or two <= one):
+        return False
+    if text_differs(fp, theirs) is False and not fp.units.has_other_comments(theirs.units):
+        return True
+    is_known = fp.page_units is not None and theirs.units.sequence != 0
+    return is_known and not _compare_units(fp, theirs, clocks)[0]
+
+
+def _may_matter(parameter: tuple[str, str]) -> bool:
+    return not (is_session(f":{parameter[0]}") or is_tracking(f"query:{parameter[0]}"))
+
+
+def says_again(page: FetchedPage, original: Record | None, evidence: ClockEvidence) -> bool:
+    """Whether a page says what it said before; or else at least one line that the original lacks, at the same place.
+
+    A clock at its foot says something else each time, and of some random teasers one may be there again elsewhere.
+    """
+    units, before = page.fingerprint.page_units, evidence.before
+    if not evidence.edited and not evidence.edited_share:
+        return True
+    kept = None if original is None else PageFingerprint.from_bytes(original.fingerprint).units
+    if units is None or kept is None or before is None:
+        return False
+    table, said = table_rows(units, before.joined_by), np.zeros(len(units.lengths), np.bool_)
+    said[table.blocks] = np.repeat(are_among(table.rows.view(np.uint32), before.rows.view(np.uint32)), table.counts)
+    return bool((said & new_units(units, [kept])).any())
 
 
 def imported_record(

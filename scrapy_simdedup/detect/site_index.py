@@ -207,7 +207,7 @@ class SiteIndex:
                 yield version
 
     def family_members(self, url: str, fp: PageFingerprint) -> Iterator[Record]:
-        """Pages that do not say just what a stub says, in work or delivered in this run, of one path, text and h1."""
+        """Pages that do not say just what a stub says, in work or delivered in this run, of one path, title and h1."""
         for key in self._families.keys(url, fp):
             version = next(iter(self._versions(key)), None)
             if version is not None and version.kind == "stub" and version.state in {"reserved", "confirmed"}:
@@ -369,13 +369,14 @@ class PagesByPath:
     """Pages by their URLs without parameters, which need not say which page it is.
 
     A session, the place of a link in a list, and whence a visitor comes are other ones in each crawl. Where the
-    parameters do name the page, its title or its h1 mostly differs as well; or its text does, if that counts, too.
+    parameters do name the page, its title or its h1 mostly differs as well; or its text does, by which those that have
+    the same one are found besides.
     """
 
     def __init__(self, *, by_text: bool = False) -> None:
         self._by_text = by_text
         self._keys: dict[int, tuple[bytes, ...]] = {}
-        """By path, title and h1, the keys of the pages, the newest first."""
+        """By path, title and h1, and maybe the text, the keys of the pages, the newest first."""
 
     @property
     def size(self) -> int:
@@ -388,20 +389,19 @@ class PagesByPath:
             fp = PageFingerprint.from_bytes(record.fingerprint)
         except FingerprintMismatch:
             return  # it is told where that page itself is fetched again; all others do without it
-        place = self._place(record.url, fp)
-        known = self._keys.get(place, ())
-        if record.key not in known:
-            self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
+        for place in self._places(record.url, fp):
+            known = self._keys.get(place, ())
+            if record.key not in known:
+                self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
 
-    def keys(self, url: str, fp: PageFingerprint) -> tuple[bytes, ...]:
+    def keys(self, url: str, fp: PageFingerprint) -> list[bytes]:
         """The keys of pages with the path of a URL, and with the h1 of a page and what its title says."""
-        return self._keys.get(self._place(url, fp), ())
+        return list(dict.fromkeys(key for place in self._places(url, fp) for key in self._keys.get(place, ())))
 
-    def _place(self, url: str, fp: PageFingerprint) -> int:
+    def _places(self, url: str, fp: PageFingerprint) -> list[int]:
         path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
-        title = fp.title if fp.units is None else fp.units.title
-        text = fp.units.sequence if self._by_text and fp.units is not None else 0
-        return hash((path, title, fp.h1, text))
+        place = path, fp.title if fp.units is None else fp.units.title, fp.h1
+        return [hash(place), *([hash((*place, fp.units.sequence))] if self._by_text and fp.units is not None else ())]
 
 
 class DomainFirstSeen:

@@ -97,6 +97,11 @@ class _ContentUrls:
         return self.marked is not None and self.marked.are_posts
 
     @property
+    def may_be_thread(self) -> bool:
+        """Whether the content is a thread, as far as that is known of a long one."""
+        return self.marked is not None and self.marked.may_be_posts
+
+    @property
     def is_family(self) -> bool:
         """Whether each page says something else, but for the first one and its copies at its own path."""
         copies = self.copies if len(self.paths) >= MIN_PATHS_OF_RECORDS else 0
@@ -113,8 +118,8 @@ class _ContentUrls:
 
     @property
     def own_lines(self) -> int:
-        """How many lines the pages have of which each has its own; 0 where that is not known."""
-        if self.marked is None or self.marked.are_joined or self.is_thread or not self.is_family:
+        """How many lines the pages have of which each has its own; 0 where they may be marked posts."""
+        if self.marked is None or self.may_be_thread or not self.is_family:
             return 0
         return len(self.marked.new)
 
@@ -124,9 +129,7 @@ class _ContentUrls:
 
         An article at its own path is no record, whatever is added to its URL to print it or to reply to somebody.
         """
-        if len(self.texts) < MIN_PLACES_OF_FAMILY - 1 or not self.is_family or self.is_thread:
-            return False
-        if self.marked is not None and self.marked.are_joined:
+        if len(self.texts) < MIN_PLACES_OF_FAMILY - 1 or not self.is_family or self.may_be_thread:
             return False
         _, first = marks_of_url(self.samples[0])
         names = {name for token in first if (name := _parameter(token))}
@@ -254,7 +257,7 @@ class StubDetector:
         if not urls.may_be_records and MIN_PATHS_OF_RECORDS <= len(urls.paths) <= 1 + urls.own_lines:
             urls.may_be_records = urls.have_paths and self._are_unrelated(content, urls)
         urls.may_be_records = urls.may_be_records or urls.have_queries
-        urls.is_stub |= urls.may_be_records and urls.said_again >= urls.to_ask
+        urls.is_stub |= urls.may_be_records and urls.said_again >= urls.to_ask and not urls.may_be_thread
         return urls.is_stub
 
     def to_ask(self, content: str) -> int:
@@ -263,7 +266,7 @@ class StubDetector:
         One at first: if it says something else by now, the content is none, whatever others say.
         """
         urls = self._contents.get(content)
-        if urls is None or not urls.may_be_records or urls.is_stub:
+        if urls is None or not urls.may_be_records or urls.is_stub or urls.may_be_thread:
             return 0
         return urls.to_ask if urls.said_again else 1
 

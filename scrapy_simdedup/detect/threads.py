@@ -28,6 +28,9 @@ MIN_SHARE = 0.3
 """The share of these repeats that differ at all: others have the post of the original."""
 MIN_OWN, MIN_COMMON = 0.6, 0.8
 """The shares of these that mark a line of their own, and that have one line in place of that of the original."""
+MAX_OWN = 1.5
+"""Rows of a long content that a page lacks on an average beside those that nearly all lack: the post that it marks is
+in one of them."""
 MIN_POSTS, MAX_OF_POST = 3, 0.4
 """Different lines that are marked, and the share of these pages that marks the same line at most."""
 MAX_OWN_WORDS = 6
@@ -109,3 +112,14 @@ class MarkedLines:
             and len(own) >= MIN_POSTS
             and sum(own) >= MIN_OWN * self.pages
         )
+
+    @property
+    def may_be_posts(self) -> bool:
+        """Whether the content may be a thread: of rows that several posts share it is known only which ones differ.
+
+        Each page of a thread lacks another line. Those of a family lack the same ones, the name and the price of the
+        first thing.
+        """
+        own = [count for count in self.lost.values() if count < MIN_COMMON * self.pages]
+        is_one = MIN_OWN * self.pages <= sum(own) <= MAX_OWN * self.pages
+        return self.are_posts or (self.are_joined and len(own) >= MIN_POSTS and is_one)

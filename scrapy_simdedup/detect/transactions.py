@@ -15,8 +15,8 @@ import numpy as np
 
 from scrapy_simdedup.detect.clocks import ClockBook
 from scrapy_simdedup.detect.names import RunContext
-from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of, text_differs
-from scrapy_simdedup.detect.revisit import evidence_of_equal
+from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
+from scrapy_simdedup.detect.revisit import evidence_of_equal, says_again, text_differs
 from scrapy_simdedup.detect.site_logs import EventLog, SiteCache, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
 from scrapy_simdedup.detect.threads import MAX_ROWS
@@ -245,10 +245,11 @@ class Transactions:
             return
         original, other_text = decision.original, bool(decision.verdict.other_text)
         is_copy = decision.verdict.kind == "identical"  # near pages are dropped where the settings say so
-        said_before = decision.evidence is not None and not decision.evidence.edited
-        if page.asked_for is not None and said_before:  # whatever it is most like by now
+        said_before = decision.evidence is not None and says_again(page, original, decision.evidence)
+        if page.asked_for is not None and decision.evidence is not None:  # whatever it is most like by now
             asked = (await self.logs.index(page.site)).delivered_version(page.asked_for)
-            original, other_text, is_copy = (original, other_text, is_copy) if asked is None else (asked, True, True)
+            if asked is not None and says_again(page, asked, decision.evidence):
+                original, other_text, is_copy, said_before = asked, True, True, True
         await self._stubs.restore(page.site)
         content = _content_of(page, original)
         if original is None and ref is not None and decision.record is not None:

@@ -198,6 +198,56 @@ async def test_a_few_pages_are_a_family_if_they_say_the_same_again(number: int, 
         assert len(site.requested) == len(others) + len(paths) + (min(asked, 1) if changes else asked)
 
 
+@pytest.mark.parametrize("lines", [6, 110])
+@on_asyncio
+async def test_a_clock_on_each_page_hides_no_family(lines: int) -> None:
+    """A line of a page that is asked for again is there again. On a long page several lines share a row of its record.
+
+    The first ones that were dropped are the first page under other URLs, with another time: they tell nothing.
+    """
+    times = count()
+    body = "".join(f"<p>{' '.join(words(('line', line), 4))}</p>" for line in range(lines)) + prose("record", 80)
+
+    def record(number: int) -> Callable[[str], str]:
+        about = (
+            f"<p>{city(number)}</p><p>Weight {100 + number} g</p>" if lines > 6 else f"<p>Weight {100 + number} g</p>"
+        )
+        return lambda _: member(f"{body}{about}<p>Served in {next(times)} ms</p>")
+
+    with Site() as site:
+        others, paths = serve_others(site, 12), [f"/offers/{'-'.join(words(of, 2))}" for of in range(4)]
+        copies = [f"{paths[0]}?from={number}" for number in range(3)]
+        for path in (*paths, *copies):
+            site[path] = record(paths.index(path.partition("?")[0]))
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, paths[0], *copies, *paths[1:]))
+        assert set(done.urls) >= set(site.urls(*others, *paths))
+        assert len(site.requested) == len(others) + len(paths) + len(copies) + 3
+
+
+@on_asyncio
+async def test_a_page_of_a_family_is_kept_once_whatever_its_clock_shows_and_its_session_is() -> None:
+    """As soon as the clock is known: five pages that were asked for again show that."""
+    times = count()
+    with Site() as site:
+        others, urls = serve_others(site, 12), list[str]()
+        for kind in range(3):
+            for number in range(4):
+                about = f"<p>Weight {100 + number} g</p>{prose(('kind', kind), 80)}"
+                path = f"/offers/{'-'.join(words((kind, number), 2))}"
+                urls += (aliases := [path, f"{path}?from=home", f"{path}?sid={number}"])
+                title = " ".join(words(("title", kind), 3))
+                for alias in aliases:
+                    site[alias] = lambda _, title=title, about=about: page(
+                        title, "the same frame", body=f"{about}<p>Served in {next(times)} ms</p>"
+                    )
+        rng = random.Random(1)
+        rng.shuffle(urls)
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *urls))
+        kept = [url.partition("?")[0] for url in done.urls if "/offers/" in url]
+        assert len(set(kept)) == 12
+        assert len(kept) <= 12 + 4
+
+
 @on_asyncio
 async def test_copies_of_its_first_page_hide_no_small_family() -> None:
     with Site() as site:
@@ -266,6 +316,20 @@ async def test_an_article_in_twenty_sessions_with_another_quote_each_time_is_kep
             site[path] = lambda _: event(next(quotes))
         done = await crawl(PathsSpider, ADDON | caching, urls=site.urls(*others, *sessions))
         assert len(set(done.urls).intersection(site.urls(*sessions))) == 1
+        assert len(site.requested) == len(others) + len(sessions) + 1
+
+
+@on_asyncio
+async def test_an_article_in_twenty_sessions_with_random_teasers_is_no_family() -> None:
+    """Some of them are there again when one of its pages is asked for again, but at other places."""
+    rng = random.Random(3)
+    teasers = [f"<p>{city(number)}</p>" for number in range(20)]
+    with Site() as site:
+        others, sessions = serve_others(site, 8), [f"/tide?session={number}" for number in range(20)]
+        for path in sessions:
+            site[path] = lambda _: member(f"{prose('event', 300)}<p>{city(99)}</p>{''.join(rng.sample(teasers, 8))}")
+        done = await crawl(PathsSpider, ADDON | {"CONCURRENT_REQUESTS": 1}, urls=site.urls(*others, *sessions))
+        assert len(set(done.urls).intersection(site.urls(*sessions))) < 8
         assert len(site.requested) == len(others) + len(sessions) + 1
 
 

@@ -119,6 +119,19 @@ def test_other_lines_make_no_thread(rows: Callable[[int], OtherRows | None]) -> 
     assert next(found) == MIN_PLACES_OF_FAMILY
 
 
+@pytest.mark.parametrize("is_thread", [False, True])
+def test_of_a_long_content_the_places_where_pages_differ_tell_a_thread(is_thread: bool) -> None:
+    """Several posts share a row, and each page lacks that of its own post. Those of a family lack the same rows."""
+    watch = StubDetector("site.example")
+    for number in range(30):
+        watch.observe(f"{HOST}/about/{number}", str(number))
+    for n in range(1, 40):
+        lost = (1, 1000 + n // 4) if is_thread else (1, 2)
+        rows = OtherRows(lost, (3000 + n, 2000 + n), 8.0, 80, 8, are_joined=True) if n > 1 else None
+        watch.observe(f"{HOST}/show?id={n}", "content", other_text=n > 1, text=n, other_rows=rows)
+    assert watch.to_ask("content") == (0 if is_thread else 1)
+
+
 def test_the_counts_of_a_thread_go_on_in_another_process() -> None:
     watch = StubDetector("site.example")
     for number in range(30):
