@@ -20,9 +20,9 @@ from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.novelty import new_units
-from scrapy_simdedup.fingerprint.text_units import table_rows
+from scrapy_simdedup.fingerprint.text_units import NUMBER, table_rows
 from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
-from scrapy_simdedup.page.amounts import is_amount
+from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import IMPORTED, Record
 from scrapy_simdedup.unjudged import OF_OWN_PAST
 from scrapy_simdedup.urls.parts import is_session, is_tracking
@@ -200,18 +200,26 @@ def says_the_same(page: FetchedPage, other: Record, clocks: Collection[int]) -> 
     """Whether a page says just what another one says, but for clocks, and one URL has all parameters of the other.
 
     Sessions do not count. A captcha with a few questions asks the same one at several URLs, and each is to be fetched
-    once more.
+    once more. One line may count to another number, where no parameter has two values, or says the number.
     """
     fp, theirs = page.fingerprint, PageFingerprint.from_bytes(other.fingerprint)
     if page.key == other.key or fp.units is None or theirs.units is None or fp.identity_differs(theirs):
         return False
-    one, two = (set(filter(_may_matter, parameters_of(url))) for url in (page.url, other.url))
-    if not (one <= two or two <= one):
+    one, two = set(parameters_of(page.url)), set(parameters_of(other.url))
+    mine, others = set(filter(_may_matter, one)), set(filter(_may_matter, two))
+    only_one = one ^ two
+    if not (mine <= others or others <= mine):
         return False
     if text_differs(fp, theirs) is False and not fp.units.has_other_comments(theirs.units):
         return True
-    is_known = fp.page_units is not None and theirs.units.sequence != 0
-    return is_known and not _compare_units(fp, theirs, clocks)[0]
+    if fp.page_units is None or not theirs.units.sequence:
+        return False
+    changes, evidence = _compare_units(fp, theirs, clocks)
+    if changes != UnitChanges(edited=1) or len(only_one) > len(dict(only_one)):
+        return not changes
+    lines = {edited.text for place, edited in evidence.edited.items() if place not in clocks}
+    named = {number for _, value in only_one for number in NUMBER.findall(value)}
+    return bool(lines) and all(is_counter(line) and named.isdisjoint(NUMBER.findall(line)) for line in lines)
 
 
 def _may_matter(parameter: tuple[str, str]) -> bool:

@@ -249,6 +249,25 @@ async def test_a_page_of_a_family_is_kept_once_whatever_its_clock_shows_and_its_
 
 
 @on_asyncio
+async def test_a_counter_makes_no_other_page_of_a_family_but_the_number_of_a_parameter_does() -> None:
+    """At the path of the first page none is known to be of the family, as that is the stub."""
+
+    def record(number: int, size: int = 38, seen: int = 812) -> str:
+        lines = f"<p>Weight {100 + number} g</p><p>Size {size}</p><p>Seen {seen} times</p>"
+        return member(f"{prose('event', 80)}{lines}")
+
+    with Site() as site:
+        others, paths = serve_others(site, 12), [f"/offers/{'-'.join(words(number, 2))}" for number in range(20)]
+        serve(site, paths, record)
+        copies = serve(site, [f"{path}?from=home" for path in paths], partial(record, seen=813))
+        sizes = serve(site, [f"{path}?size=40" for path in paths], partial(record, size=40))
+        settings = ADDON | {"CONCURRENT_REQUESTS": 1}
+        done = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths, *copies, *sizes))
+        assert set(done.urls) >= set(site.urls(*others, *paths, *sizes))
+        assert not set(done.urls).intersection(site.urls(*copies[1:]))
+
+
+@on_asyncio
 async def test_copies_of_its_first_page_hide_no_small_family() -> None:
     with Site() as site:
         others, paths = serve_others(site, 12), serve_family(site, 3)
