@@ -23,7 +23,7 @@ from itertools import compress
 
 from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.amounts import has_number
-from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, self_and_above, subtree_totals
+from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
 from scrapy_simdedup.page.boilerplate_texts import find_consent_notices, find_related_lists
 
 WRAPPER_SHARE = 0.8
@@ -345,9 +345,10 @@ def _headline_is_advertised(tree: BlockTree) -> bool:
 
 
 def _is_advertised(tree: BlockTree, node: int) -> bool:
-    """Whether a node is called advertisement by its page, or one of those around it."""
-    called = (tree.node_roles[one] for one in self_and_above(tree.role_parents, node) if tree.node_roles[one] & role.AD)
-    return not next(called, role.BY_SETTING) & role.BY_SETTING
+    """Whether the innermost node called advertisement, of a node and those around it, is called so by its page."""
+    while node >= 0 and not tree.node_roles[node] & role.AD:
+        node = tree.role_parents[node]
+    return node >= 0 and not tree.node_roles[node] & role.BY_SETTING
 
 
 try:
