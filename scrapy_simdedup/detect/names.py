@@ -100,6 +100,15 @@ def parameters_of(url: str) -> list[tuple[str, str]]:
         return []
 
 
+def may_name_page(parameter: str) -> bool:
+    """Whether a parameter may say which page is asked for, as one with the name of a session or of tracking does not.
+
+    >>> may_name_page("id"), may_name_page("phpsessid"), may_name_page("utm_source")
+    (True, False, False)
+    """
+    return not (is_session(f":{parameter}") or is_tracking(f"query:{parameter}"))
+
+
 def without_fragment(url: str) -> str:
     """A URL without the place in its page."""
     return url.partition("#")[0]
@@ -155,10 +164,9 @@ def lead_to_one_page(url: str, other: str) -> bool:
     (True, False)
     """
     one, two = dict(parameters_of(url)), dict(parameters_of(other))
-    mattering = (
-        name for name in one.keys() & two.keys() if not (is_session(f":{name}") or is_tracking(f"query:{name}"))
+    return not are_unrelated(url, other) and all(
+        one[name] == two[name] for name in one.keys() & two.keys() if may_name_page(name)
     )
-    return not are_unrelated(url, other) and all(one[name] == two[name] for name in mattering)
 
 
 def _shortened(token: str) -> str:

@@ -14,7 +14,7 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, MAX_EDITED_SHARE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
-from scrapy_simdedup.detect.names import parameters_of
+from scrapy_simdedup.detect.names import may_name_page, parameters_of
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.features import are_among
@@ -25,7 +25,6 @@ from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitCha
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import IMPORTED, Record
 from scrapy_simdedup.unjudged import OF_OWN_PAST
-from scrapy_simdedup.urls.parts import is_session, is_tracking
 
 
 @dataclass(frozen=True, slots=True)
@@ -206,7 +205,7 @@ def says_the_same(page: FetchedPage, other: Record, clocks: Collection[int]) -> 
     if page.key == other.key or fp.units is None or theirs.units is None or fp.identity_differs(theirs):
         return False
     one, two = set(parameters_of(page.url)), set(parameters_of(other.url))
-    mine, others = set(filter(_may_matter, one)), set(filter(_may_matter, two))
+    mine, others = ({(name, value) for name, value in of if may_name_page(name)} for of in (one, two))
     only_one = one ^ two
     if not (mine <= others or others <= mine):
         return False
@@ -220,10 +219,6 @@ def says_the_same(page: FetchedPage, other: Record, clocks: Collection[int]) -> 
     lines = {edited.text for place, edited in evidence.edited.items() if place not in clocks}
     named = {number for _, value in only_one for number in NUMBER.findall(value)}
     return bool(lines) and all(is_counter(line) and named.isdisjoint(NUMBER.findall(line)) for line in lines)
-
-
-def _may_matter(parameter: tuple[str, str]) -> bool:
-    return not (is_session(f":{parameter[0]}") or is_tracking(f"query:{parameter[0]}"))
 
 
 def says_again(page: FetchedPage, original: Record | None, evidence: ClockEvidence) -> bool:

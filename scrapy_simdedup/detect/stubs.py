@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from itertools import combinations
 from typing import Any
 
-from scrapy_simdedup.detect.names import are_unrelated, marks_of_url, text_digest
+from scrapy_simdedup.detect.names import are_unrelated, marks_of_url, may_name_page, text_digest
 from scrapy_simdedup.detect.threads import MarkedLines
 from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.signals import Wall
@@ -31,6 +31,8 @@ MIN_PLACES_OF_FAMILY = 8
 """Such places where each page says something else, as those of a family do: the dates of a course."""
 MIN_PATHS_OF_RECORDS = 3
 """Paths from which pages may be a family, if they say the same when they are fetched again."""
+MIN_QUERIES_OF_RECORDS = 4
+"""Values of a parameter from which pages may be a family, if each has a line of its own and it is no session's."""
 MIN_SAID_AGAIN = 3
 """Pages that must say the same again, where there are that many beside the first one."""
 MIN_OTHER_TEXTS = 0.8
@@ -129,12 +131,17 @@ class _ContentUrls:
 
         An article at its own path is no record, whatever is added to its URL to print it or to reply to somebody.
         """
-        if len(self.texts) < MIN_PLACES_OF_FAMILY - 1 or not self.is_family or self.may_be_thread:
+        if not self.is_family or self.may_be_thread:
             return False
         _, first = marks_of_url(self.samples[0])
         names = {name for token in first if (name := _parameter(token))}
         values = Counter(name for token in self.tokens if (name := _parameter(token)) in names)
-        return max(values.values(), default=0) >= MIN_PLACES_OF_FAMILY
+        have_lines = self.own_lines >= len(self.texts)
+        return any(
+            min(count, 1 + len(self.texts))
+            >= (MIN_QUERIES_OF_RECORDS if have_lines and may_name_page(name) else MIN_PLACES_OF_FAMILY)
+            for name, count in values.items()
+        )
 
     @property
     def to_ask(self) -> int:

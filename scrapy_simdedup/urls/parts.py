@@ -229,11 +229,11 @@ def is_session(part: str) -> bool:
 def is_tracking(part: str) -> bool:
     """Whether a part of a URL is one of the ``TRACKING_PARAMETERS``.
 
-    >>> is_tracking("query:gclid"), is_tracking("query:ref")
-    (True, False)
+    >>> is_tracking("query:gclid"), is_tracking("query:utm_source"), is_tracking("query:ref")
+    (True, True, False)
     """
     kind, _, name = part.partition(":")
-    return kind == "query" and name in TRACKING_PARAMETERS
+    return kind == "query" and (name in TRACKING_PARAMETERS or name[:4].lower() == "utm_")
 
 
 @lru_cache(maxsize=10_000)
