@@ -15,14 +15,21 @@ import weakref
 from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import replace
+from functools import cache
 from itertools import count
 from typing import IO, Any
 
-from scrapy.http import Headers, HtmlResponse
+from scrapy import Request, Spider
+from scrapy.crawler import Crawler
+from scrapy.downloadermiddlewares.httpcompression import ACCEPTED_ENCODINGS, HttpCompressionMiddleware
+from scrapy.exceptions import IgnoreRequest
+from scrapy.http import Headers, HtmlResponse, Response
 from scrapy.responsetypes import responsetypes
+from scrapy.statscollectors import DummyStatsCollector
 
-from scrapy_simdedup.batch.tables import open_table, package_of
+from scrapy_simdedup.batch.tables import DamagedFile, open_table, package_of
 from scrapy_simdedup.batch.things import FeedEntry, ItemFields
+from scrapy_simdedup.crawl.requests import PARTIAL_CONTENT, page_text
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
 
@@ -37,6 +44,11 @@ IDENTICAL_PROFILE = "http://netpreserve.org/warc/1.1/revisit/identical-payload-d
 NEAR_PROFILE = "urn:scrapy-simdedup:near-duplicate"
 """The ``WARC-Profile`` of a page with the bytes of another page, and of a page that shares only the content."""
 NAMES_OF_ORIGINAL = ("WARC-Refers-To-Target-URI", "WARC-Refers-To-Date", "WARC-Refers-To")
+
+
+_CHUNK_HEAD = re.compile(rb"(?:\r?\n)?([0-9A-Fa-f]{1,8})[ \t]*(?:;[^\r\n]*)?\r?\n")
+_UNPACKED = frozenset({*ACCEPTED_ENCODINGS, b"x-gzip"})
+_OF_LIMITED_SIZE = Request("http://a", meta=dict.fromkeys(("download_maxsize", "download_warnsize"), MAX_RECORD_BYTES))
 
 
 class FeedFormat:
@@ -129,8 +141,8 @@ class Parquet(FeedFormat):
         """The entries of a table; ``raw`` is a batch of rows and the number of a row in it."""
         with open_table(file) as table:
             for batch in table.iter_batches(batch_size=ROWS_PER_BATCH):
-                for row, item in enumerate(batch.to_pylist()):
-                    yield fields.entry(item, (batch, row))
+                for row, values in enumerate(zip(*map(_values, batch.columns), strict=True)):
+                    yield fields.entry(dict(zip(batch.schema.names, values, strict=True)), (batch, row))
 
     def __init__(self, file: IO[bytes]) -> None:
         super().__init__(file)
@@ -168,6 +180,18 @@ class Parquet(FeedFormat):
             self._full = []
 
 
+def _values(column: Any) -> list[Any]:
+    """The values of a column: times to the microsecond, which Python knows, and texts even where some are no UTF-8."""
+    arrow = package_of("parquet", "pyarrow")
+    if arrow.types.is_timestamp(column.type) and column.type.unit == "ns":
+        column = column.cast(arrow.timestamp("us", column.type.tz), safe=False)
+    try:
+        return list(column.to_pylist())
+    except UnicodeDecodeError:
+        texts = column.cast(arrow.large_binary()).to_pylist()
+        return [None if text is None else text.decode("utf-8", "replace") for text in texts]
+
+
 def _json(entry: FeedEntry) -> str:
     if entry.unjudged == "no_item":
         raise SimdedupError("the feed holds what is no item, which only a file of the feed's own format can keep")
@@ -195,12 +219,12 @@ def _array_values(file: IO[bytes]) -> Iterator[tuple[Any, str]]:
                     continue
         elif begin is not None and text[begin.end() : begin.end() + 1] == "]":
             if text[begin.end() + 1 :].strip() or file.read(1 << 16).strip():
-                raise SimdedupError(f"something comes after the end of the array of {count:,} items")
+                raise DamagedFile(f"something comes after the end of the array of {count:,} items")
             return
         is_wrong = begin is None and text[place:].strip()
         if at_end or is_wrong or (error is not None and not _may_be_cut(error, text)):
             why = f": {error}" if error else ""
-            raise SimdedupError(f"item {count + 1:,} of the array cannot be read, or the array is cut there{why}")
+            raise DamagedFile(f"item {count + 1:,} of the array cannot be read, or the array is cut there{why}")
         text = text[place:]
         place = 0
         chunk = file.read(max(FIRST_CHUNK, len(text)))
@@ -208,7 +232,7 @@ def _array_values(file: IO[bytes]) -> Iterator[tuple[Any, str]]:
         try:
             text += decode(chunk, at_end)
         except UnicodeDecodeError as exc:
-            raise SimdedupError(f"item {count + 1:,} of the array or a later one is not in UTF-8: {exc}") from exc
+            raise DamagedFile(f"item {count + 1:,} of the array or a later one is not in UTF-8: {exc}") from exc
 
 
 def _may_be_cut(error: Exception, text: str) -> bool:
@@ -288,45 +312,103 @@ def _payload_digest(record: Any) -> str:
 
 
 def _warc_records(file: IO[bytes]) -> Iterator[tuple[Any, bytes]]:
-    archive = package_of("warc", "warcio.archiveiterator").ArchiveIterator(file)
+    archive = package_of("warc", "warcio.archiveiterator").ArchiveIterator(_Stream(file))
     for number in count(1):
         try:
             record = next(archive, None)
-            body = file.read(1) if record is None else record.raw_stream.read()  # of a cut file warcio says nothing
+            body = b"" if record is None else record.raw_stream.read()
         except Exception as exc:  # warcio has errors of all kinds for what is no archive
-            raise SimdedupError(f"record {number} of the archive cannot be read: {exc}") from exc
+            raise DamagedFile(f"record {number} of the archive cannot be read: {exc}") from exc
         if record is None:
+            if archive.next_line or (number == 1 and archive.fh.tell()):  # warcio met the end within headers
+                raise DamagedFile(f"record {number} of the archive is cut: its headers have no end")
             return
+        if record.format != "warc":  # warcio takes almost any first line for that of an ARC file
+            raise DamagedFile(f"record {number} is none of a WARC file; warcio recompress makes one of an ARC file")
+        if record.length is None:
+            raise DamagedFile(f"record {number} of the archive is cut: its length is missing")
         if getattr(record.raw_stream, "limit", 0) > 0:
-            raise SimdedupError(f"record {number} of the archive is cut: {record.raw_stream.limit:,} bytes are missing")
+            raise DamagedFile(f"record {number} of the archive is cut: {record.raw_stream.limit:,} bytes are missing")
         yield record, body
+
+
+class _Stream:
+    """A file for warcio, which takes an EOFError for the end of an archive: the end of a packed file that was cut."""
+
+    def __init__(self, file: IO[bytes]) -> None:
+        # In pieces as they come, since with one call what was unpacked before an error would be lost.
+        self._read = getattr(file, "read1", file.read)
+
+    def read(self, size: int) -> bytes:
+        """The next bytes, and none at the end."""
+        try:
+            return bytes(self._read(size))
+        except EOFError as exc:
+            raise DamagedFile(str(exc)) from exc
 
 
 def _warc_entry(record: Any, raw: bytes) -> FeedEntry:
     url = record.rec_headers.get_header("WARC-Target-URI") or ""
-    status = record.http_headers.get_statuscode()
     entry = FeedEntry(record, url, time=record.rec_headers.get_header("WARC-Date"))
+    status = record.http_headers.get_statuscode()
     if not status.startswith("2"):
         return replace(entry, unjudged="status")
     if len(raw) > MAX_RECORD_BYTES:
         return replace(entry, unjudged="too_big")
+    headers = Headers()
+    for name, value in record.http_headers.headers:
+        headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
+    body, is_whole = _sent_body(headers, raw)
+    if not is_whole or status == str(PARTIAL_CONTENT) or record.rec_headers.get_header("WARC-Truncated"):
+        return replace(entry, unjudged="cut")
     try:
-        html = _html(record, url, raw)
-    except Exception:  # noqa: BLE001 - warcio and the codecs of Python have errors of all kinds for what is broken
+        html = _html(url, headers, body)
+    except IgnoreRequest:
+        return replace(entry, unjudged="too_big")
+    except Exception:  # noqa: BLE001 - the codecs of Python have errors of all kinds for what is broken
         return replace(entry, unjudged="undecodable")
     return replace(entry, unjudged="not_html") if html is None else replace(entry, html=html)
 
 
-def _html(record: Any, url: str, raw: bytes) -> str | None:
-    """The page, unpacked and decoded; None if it is not HTML."""
-    packed = copy.copy(record)
-    packed.raw_stream = io.BytesIO(raw)
-    body = packed.content_stream().read()
-    headers = Headers()
-    for name, value in record.http_headers.headers:
-        headers.appendlist(name, value.encode("utf-8", "surrogateescape"))
+def _sent_body(headers: Headers, raw: bytes) -> tuple[bytes, bool]:
+    """The body of a response without its chunks, and whether all of it is there, as far as the server said."""
+    if not (headers.get("Transfer-Encoding") or b"").lower().endswith(b"chunked"):
+        length = (headers.get("Content-Length") or b"").strip()
+        return raw, not length.isdigit() or len(raw) >= int(length)
+    chunks, at = list[bytes](), 0
+    while head := _CHUNK_HEAD.match(raw, at):
+        end = head.end() + int(head[1], 16)
+        if end == head.end():
+            return b"".join(chunks), True
+        chunks.append(raw[head.end() : end])
+        at = end
+    return (b"".join(chunks), False) if chunks else (raw, True)  # some archives have bodies without their chunks
+
+
+@cache
+def _unpacker() -> HttpCompressionMiddleware:
+    crawler = Crawler(Spider)
+    crawler.stats = DummyStatsCollector(crawler)
+    return HttpCompressionMiddleware.from_crawler(crawler)
+
+
+def _html(url: str, headers: Headers, body: bytes) -> str | None:
+    """The page, unpacked and decoded as in a crawl; None if it is not HTML."""
+    named = b",".join(headers.getlist("Content-Encoding")).lower().replace(b" ", b"").split(b",")
+    encodings = [name for name in named if name not in {b"", b"identity"}]
+    if not _UNPACKED.issuperset(encodings):
+        raise ValueError("this encoding is packed by a program that is not known here")
+    headers.pop("Content-Encoding", None)
+    if encodings:
+        packed = Response(url, headers={"Content-Encoding": b",".join(encodings)}, body=body)
+        try:
+            body = _unpacker().process_response(_OF_LIMITED_SIZE, packed).body
+        except IgnoreRequest:
+            raise
+        except Exception:  # noqa: BLE001, S110 - of each packer its own; some archives have what is unpacked already
+            pass
     kind = responsetypes.from_args(headers=headers, url=url, body=body)
-    return kind(url, headers=headers, body=body).text if issubclass(kind, HtmlResponse) else None
+    return page_text(kind(url, headers=headers, body=body)) if issubclass(kind, HtmlResponse) else None
 
 
 FORMATS: dict[str, type[FeedFormat]] = {

@@ -54,6 +54,10 @@ VERDICT_COLUMNS = (
 """The columns of a table of verdicts that are fields of a verdict."""
 
 
+class DamagedFile(SimdedupError):
+    """A file cannot be read to its end."""
+
+
 def package_of(extra: str, module: str) -> Any:
     """A module of the package that an extra of ours brings."""
     try:
@@ -182,7 +186,7 @@ def open_table(file: IO[bytes]) -> Iterator[Any]:
             with parquet.ParquetFile(file) as table:
                 yield table
         except arrow.ArrowException as exc:
-            raise SimdedupError(f"the table cannot be read: {exc}") from exc
+            raise DamagedFile(f"the table cannot be read: {exc}") from exc
 
 
 def metadata_of(schema: Any) -> dict[str, Any]:

@@ -16,6 +16,7 @@ from scrapy.http import HtmlResponse
 from scrapy.utils.request import fingerprint as request_fingerprint
 
 from scrapy_simdedup.crawl.items import comparable_item, item_url
+from scrapy_simdedup.crawl.requests import page_text
 from scrapy_simdedup.detect.names import site_of, url_key, without_surrogates
 from scrapy_simdedup.detect.site_judge import SiteJudge
 from scrapy_simdedup.detect.verdict import Verdict
@@ -103,9 +104,9 @@ class ItemFields:
 
 
 def decoded(body: bytes, url: str = "") -> str | None:
-    """Bytes as text, decoded as Scrapy decodes a page; None if that fails."""
+    """Bytes as text, decoded as a page in a crawl; None if that fails."""
     try:
-        return HtmlResponse(url or "about:blank", body=body).text
+        return page_text(HtmlResponse(url or "about:blank", body=body))
     except Exception:  # noqa: BLE001 - the codecs of Python have errors of all kinds for a wrong encoding
         return None
 
