@@ -6,7 +6,7 @@ import json
 import os
 import shutil
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from dataclasses import asdict, dataclass
 from functools import partial
 from hashlib import blake2b
@@ -15,9 +15,9 @@ from typing import Any
 
 from scrapy_simdedup.batch import tables
 from scrapy_simdedup.batch.archives import ORDER, Making, bins_of, check_sizes, fingerprints, history_row, verdicts
-from scrapy_simdedup.batch.files import Reading, output_names, read_pages, whole_file
+from scrapy_simdedup.batch.files import Reading, only_run_in, output_names, read_pages, whole_file
 from scrapy_simdedup.batch.records import EXPORT_VERSION, read_records, records_schema
-from scrapy_simdedup.batch.tables import sql_list, sql_text
+from scrapy_simdedup.batch.tables import sql_rows, sql_text
 from scrapy_simdedup.batch.verdict_files import WORK
 from scrapy_simdedup.batch.workers import Watch, do_jobs
 from scrapy_simdedup.detect.names import host_of
@@ -26,6 +26,8 @@ from scrapy_simdedup.settings import DedupSettings
 
 KEY_FILE = "secret"
 """The file beside fingerprints that has the secret under their hashes."""
+SOURCE = "source"
+"""Where the metadata of a table of fingerprints say of which file it was made."""
 PAGES_PER_PARTITION = 50_000
 """Pages per partition."""
 PART_BYTES, SORT_BYTES = 640 * 1024 * 1024, 384 * 1024 * 1024
@@ -39,14 +41,14 @@ def secret_of(directory: Path, settings: DedupSettings, *, make: bytes = b"") ->
     if settings.secret:
         return settings.secret.encode()
     path = directory / KEY_FILE
-    if make and not path.exists():
-        with open(os.open(path, os.O_CREAT | os.O_EXCL | os.O_WRONLY, 0o600), "w", encoding="ascii") as file:  # noqa: PTH123
-            file.write(make.hex())
-    try:
-        return bytes.fromhex(path.read_text(encoding="ascii"))
-    except (OSError, ValueError):
-        problem = f"{directory} has no file {KEY_FILE!r} with the secret under its hashes; set SIMDEDUP_SECRET"
-        raise SimdedupError(problem) from None
+    if make and not (path.exists() and path.stat().st_size):  # nothing is in it where the disk was full
+        with whole_file(path) as part:
+            part.touch(0o600)
+            part.write_text(make.hex(), encoding="ascii")
+    with suppress(OSError, ValueError):
+        if secret := bytes.fromhex(path.read_text(encoding="ascii")):
+            return secret
+    raise SimdedupError(f"{directory} has no file {KEY_FILE!r} with the secret under its hashes; set SIMDEDUP_SECRET")
 
 
 def fingerprint_files(
@@ -65,23 +67,33 @@ def fingerprint_files(
     Making.by(settings, b"")  # before anything is made
     for name in inputs:
         reading.format_of(name)
-    output.mkdir(parents=True, exist_ok=True)
-    secret = secret_of(output, settings, make=secret_in(history) or os.urandom(16))
-    making = Making.by(settings, secret)
-    if history is not None:
-        check_history(history, making, secret)
-    jobs = []
-    for number, (name, output_name) in enumerate(output_names(inputs).items()):
-        path = output / f"{output_name}.parquet"
-        if path.exists():
-            making_of(path).check(making, str(path))
-            yield name, tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
-        else:
-            jobs.append((name, (name, number, path)))
-    if jobs:
-        work = partial(fingerprint_file, reading=reading, settings=settings, secret=secret)
-        for name, (pages, damages) in do_jobs(work, jobs, processes, settings.worker_timeout):
-            yield name, pages, damages
+    with only_run_in(output):
+        secret = secret_of(output, settings, make=secret_in(history) or os.urandom(16))
+        making = Making.by(settings, secret)
+        if history is not None:
+            check_history(history, making, secret)
+        jobs = []
+        for number, (name, output_name) in enumerate(output_names(inputs).items()):
+            path = output / f"{output_name}.parquet"
+            if path.exists():
+                making_of(path).check(making, str(path))
+                if tables.read_metadata(path, "table of fingerprints")[SOURCE] != _source(name, number, reading):
+                    what = "was made of another file, or of what has changed since, or read otherwise"
+                    raise SimdedupError(f"{path} {what}; name another -o, or delete it")
+                yield name, tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
+            else:
+                jobs.append((name, (name, number, path)))
+        if jobs:
+            work = partial(fingerprint_file, reading=reading, settings=settings, secret=secret)
+            for name, (pages, damages) in do_jobs(work, jobs, processes, settings.worker_timeout):
+                yield name, pages, damages
+
+
+def _source(name: str, number: int, reading: Reading) -> dict[str, Any]:
+    """What a table of fingerprints is made of: a file, and how it is read."""
+    size = None if "://" in name else Path(name).stat().st_size
+    said = {field: value for field, value in asdict(reading).items() if field != "skip_damaged"}
+    return {"file": name, "size": size, "number": number if reading.in_order else None, **said}
 
 
 def fingerprint_file(
@@ -91,7 +103,8 @@ def fingerprint_file(
     damages: list[str] = []
     pages = 0
     with whole_file(path) as part:
-        writer = tables.TableWriter(str(part), tables.fingerprints_schema(), asdict(Making.by(settings, secret)))
+        about = asdict(Making.by(settings, secret)) | {SOURCE: _source(name, number, reading)}
+        writer = tables.TableWriter(str(part), tables.fingerprints_schema(), about)
         for batch in fingerprints(read_pages(name, number, reading, damages), settings, secret, watch):
             writer.add_batch(batch)
             pages += batch.num_rows
@@ -102,6 +115,7 @@ def fingerprint_file(
 def making_of(path: Path) -> Making:
     """How the fingerprints of a table were made."""
     about = tables.read_metadata(path, "table of fingerprints")
+    about.pop(SOURCE, None)
     try:
         return Making(**about)
     except TypeError as exc:
@@ -164,21 +178,28 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
     Raises a SimdedupError if the fingerprints were made in another way, a site is too large, or the output is of other
     inputs.
     """
-    duckdb = tables.package_of("batch", "duckdb")
+    tables.package_of("batch", "duckdb")
     prints, secret = prints_in(judging.prints, judging.settings)
     making = Making.by(judging.settings, secret)
     for name in judging.history:
         check_history(name, making, secret)
     if judging.by_host_above is not None and judging.records is not None:
         raise SimdedupError("--by-host-above writes no --records: a crawl would look for them under their sites")
-    work = judging.output / WORK
+    with only_run_in(judging.output):
+        yield from _judge_files(judging, prints, secret, processes)
+
+
+def _judge_files(judging: Judging, prints: list[Path], secret: bytes, processes: int) -> Iterator[tuple[int, int]]:
+    duckdb, work = tables.package_of("batch", "duckdb"), judging.output / WORK
     plan = _plan(judging, prints)
     written = judging.output / "plan.json"
     before = json.loads(written.read_text(encoding="utf-8")) if written.exists() else None
     if before is not None and before["of"] != plan:
         other = "holds verdicts on other inputs or under other settings; name another one"
         raise SimdedupError(f"{judging.output} {other}")
-    work.mkdir(parents=True, exist_ok=True)
+    if before is None and judging.records is not None and any(judging.records.glob("records-*.parquet")):
+        raise SimdedupError(f"{judging.records} holds records of another run; name another one")
+    work.mkdir(exist_ok=True)
     if judging.records is not None:
         judging.records.mkdir(parents=True, exist_ok=True)
     history = [work / f"history-{number}.parquet" for number in range(len(judging.history))]
@@ -197,20 +218,23 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         # As many parts as before, on however many cores: each site is in the part where it was.
         wanted = judging.partitions or max(2 * processes, -(-total // PAGES_PER_PARTITION))
         count = before["parts"] if before else wanted
-        written.write_text(json.dumps({"of": plan, "parts": count}), encoding="utf-8")
+        with whole_file(written) as part:
+            part.write_text(json.dumps({"of": plan, "parts": count}), encoding="utf-8")
         if not (work / "parted").exists():
             shutil.rmtree(work / "parts", ignore_errors=True)
-            _part(db, sizes, count, work / "parts")
+            try:
+                _part(db, sizes, count, work / "parts")
+            except duckdb.Error as exc:
+                raise SimdedupError(f"the fingerprints could not be parted by their sites: {exc}") from exc
             (work / "parted").touch()
     done, jobs_of_parts = 0, []
-    for part in range(count):
-        path = judging.output / f"verdicts-{part:05}.parquet"
-        if path.exists():
+    for number in range(count):
+        path = judging.output / f"verdicts-{number:05}.parquet"
+        records = judging.records and judging.records / f"records-{number:05}.parquet"
+        if path.exists() and (records is None or records.exists()):
             done += tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows
         else:
-            records = judging.records and judging.records / f"records-{part:05}.parquet"
-            source = work / "parts" / f"part={part}"
-            jobs_of_parts.append((f"part {part}", (source, path, records)))
+            jobs_of_parts.append((f"part {number}", (work / "parts" / f"part={number}", path, records)))
     yield done, total
     if jobs_of_parts:
         for _, pages in do_jobs(partial(judge_part, judging=judging, secret=secret), jobs_of_parts, processes):
@@ -245,8 +269,8 @@ def _plan(judging: Judging, prints: list[Path]) -> dict[str, Any]:
 def _sizes(db: Any, sources: list[Path], prints: list[Path], judging: Judging) -> dict[str, int]:
     """The pages of each site; makes the view ``pages`` of the rows with their sites."""
     above = judging.by_host_above
-    rows = f"read_parquet({sql_list(sources)}, union_by_name = true)"
-    counted = f"SELECT site, count(*) FROM read_parquet({sql_list(prints)}) GROUP BY site"  # noqa: S608
+    rows = sql_rows(sources)
+    counted = f"SELECT site, count(*) FROM {sql_rows(prints)} GROUP BY site"  # noqa: S608
     sizes = dict(db.execute(counted).fetchall())
     large = [site for site, pages in sizes.items() if above is not None and pages > above]
     if large:
@@ -330,7 +354,7 @@ def _sorted(db: Any, source: Path) -> Iterable[Any]:
     db.execute(f"SET memory_limit = '{SORT_BYTES >> 20}MiB'")
     db.execute(f"SET temp_directory = {sql_text(source / 'sort')}")
     names = ", ".join(tables.fingerprints_schema().names)
-    query = f"SELECT {names} FROM read_parquet({sql_list(sources)}, hive_partitioning = false) ORDER BY {ORDER}"  # noqa: S608
+    query = f"SELECT {names} FROM {sql_rows(sources)} ORDER BY {ORDER}"  # noqa: S608
     found = db.sql(query)
     read: Callable[[int], Iterable[Any]] = getattr(found, "to_arrow_reader", None) or found.fetch_arrow_reader
     return read(tables.ROWS_PER_BATCH)

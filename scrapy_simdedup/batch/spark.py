@@ -27,7 +27,7 @@ from typing import Any
 from scrapy.cmdline import execute
 
 from scrapy_simdedup.batch.archives import MAX_PLACED_SITES, ORDER, Making, bins_of, check_sizes, fingerprints, verdicts
-from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
+from scrapy_simdedup.batch.files import Reading, copy_kept, has_pages, kept_names
 from scrapy_simdedup.batch.local import fingerprint_file
 from scrapy_simdedup.batch.tables import fingerprints_schema, package_of, pages_schema, verdicts_schema
 from scrapy_simdedup.batch.verdict_files import DROPPED_COLUMNS, MAX_NAMED, Summary, dropped_pages
@@ -116,7 +116,7 @@ def said_by_tasks() -> Iterator[None]:
     try:
         yield
     except Exception as exc:
-        found = re.search(r"SimdedupError: (.+)", str(exc))
+        found = re.search(r"(?:SimdedupError|DamagedFile|\[PATH_ALREADY_EXISTS\]|\[PATH_NOT_FOUND\]):? (.+)", str(exc))
         if found is None:
             raise
         raise SimdedupError(found[1]) from exc
@@ -231,7 +231,7 @@ def keep(spark: Any, files: Sequence[str], judged: Any, output: str, reading: Re
     how = reading or Reading()
     outputs = {name: f"{output.rstrip('/')}/{kept_name}" for name, kept_name in kept_names(files, how).items()}
     known = {row["file"] for row in judged.select("file").distinct().collect()}
-    unknown = [name for name in outputs if name not in known]
+    unknown = [name for name in outputs if name not in known and has_pages(name, how)]
     if unknown:
         raise SimdedupError(f"there is no verdict on {unknown[0]}; name the files as they were fingerprinted")
     check_workers(spark)

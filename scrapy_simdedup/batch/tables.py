@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import shutil
 import struct
 import tempfile
@@ -203,12 +204,16 @@ def read_metadata(path: Path, what: str) -> dict[str, Any]:
         raise SimdedupError(f"{path} is no {what}: {exc}") from exc
 
 
-def sql_list(paths: Iterable[Path]) -> str:
-    """Paths as a list of SQL."""
-    return f"[{', '.join(map(sql_text, paths))}]"
+def sql_rows(paths: Iterable[Path]) -> str:
+    """The rows of tables as a source of SQL.
+
+    DuckDB would take some signs of a path for a pattern, and a directory ``site=a`` for a column of all rows.
+    """
+    names = ", ".join(sql_text(re.sub(r"([*?\[])", r"[\1]", str(path))) for path in paths)
+    return f"read_parquet([{names}], union_by_name = true, hive_partitioning = false)"
 
 
-def sql_text(path: Path) -> str:
+def sql_text(path: Path | str) -> str:
     """A path as a text of SQL."""
     return "'" + str(path).replace("'", "''") + "'"
 

@@ -7,16 +7,18 @@ copy of the last page of its line, which is kept.
 
 from __future__ import annotations
 
+import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, fields
+from dataclasses import asdict, astuple, dataclass, field, fields
+from hashlib import blake2b
 from itertools import chain, groupby
 from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
-from scrapy_simdedup.batch.files import Reading, copy_kept, kept_names
-from scrapy_simdedup.batch.tables import package_of, sql_list, sql_text
+from scrapy_simdedup.batch.files import Reading, copy_kept, has_pages, kept_names, only_run_in, whole_file
+from scrapy_simdedup.batch.tables import package_of, sql_rows, sql_text
 from scrapy_simdedup.batch.workers import Watch, do_jobs
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.detect.verdict import Verdict
@@ -30,6 +32,8 @@ Entry = tuple[str, int]
 
 WORK = ".work"
 """The directory of what is needed only until there is a verdict on all pages."""
+COPIES_FILE = ".copies.json"
+"""The file beside copies that says of which files they are, and by which verdicts."""
 MAX_NAMED = 5
 """Originals that a summary names."""
 ROWS_PER_READ = 1_000
@@ -115,7 +119,7 @@ class Summary(Counts):
 def summary_of(output: Path) -> Summary:
     """What the verdicts in a directory say."""
     duckdb = package_of("batch", "duckdb")
-    tables = f"read_parquet({sql_list(sorted(output.glob('verdicts-*.parquet')))})"
+    tables = sql_rows(sorted(output.glob("verdicts-*.parquet")))
     with duckdb.connect() as db:
         kinds = db.execute(
             f"SELECT kind, is_duplicate, reason, count(*), sum(coalesce(size, 0)) FROM {tables} GROUP BY ALL"  # noqa: S608
@@ -155,35 +159,55 @@ def keep_files(
 
     ``verdict_tables`` is the directory of the verdicts; copies that are there already are passed over.
     """
-    duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
     tables = verdict_tables_in(verdict_tables)
-    output.mkdir(parents=True, exist_ok=True)
-    dropped = output / f"{WORK}-dropped.parquet"
-    with duckdb.connect() as db:
-        files = db.execute(f"SELECT DISTINCT file FROM read_parquet({sql_list(tables)})").fetchall()  # noqa: S608
-        known = {name for (name,) in files}
-        unknown = [name for name in inputs if name not in known]
+    with only_run_in(output):
+        dropped, left_out = output / f"{WORK}-dropped.parquet", list(superseded)
+        known = _write_dropped(tables, left_out, dropped)
+        unknown = [name for name in inputs if name not in known and has_pages(name, reading)]
         if unknown:
             raise SimdedupError(f"there is no verdict on {unknown[0]}; name the files as they were fingerprinted")
-        types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
-        schema = arrow.schema(list(zip(DROPPED_COLUMNS, types, strict=True)))
+        by = [[path.name, path.stat().st_size] for path in tables], [astuple(page) for page in left_out]
+        mark = blake2b(json.dumps(by).encode(), digest_size=16).hexdigest()
+        copies = kept_names(inputs, reading)
+        _note_copies(output, {kept_name: [name, mark] for name, kept_name in copies.items()})
+        jobs = []
+        for name, kept_name in copies.items():
+            path = output / kept_name
+            if not path.exists():
+                jobs.append((name, (name, path, reading, dropped)))
+            else:
+                yield name, 0
+        if jobs:
+            yield from do_jobs(keep_file, jobs, processes)
+        dropped.unlink()
+
+
+def _write_dropped(tables: list[Path], superseded: list[DroppedPage], output: Path) -> set[str]:
+    """Write the table of the pages that copies lack; gives the files on which there are verdicts."""
+    duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
+    types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
+    schema = arrow.schema(list(zip(DROPPED_COLUMNS, types, strict=True)))
+    with duckdb.connect() as db:
         db.register("superseded", arrow.Table.from_pylist([asdict(page) for page in superseded], schema=schema))
         db.execute(f"""
             COPY (
-                SELECT {", ".join(DROPPED_COLUMNS)} FROM read_parquet({sql_list(tables)})
+                SELECT {", ".join(DROPPED_COLUMNS)} FROM {sql_rows(tables)}
                 WHERE is_duplicate UNION ALL FROM superseded ORDER BY file, position
-            ) TO {sql_text(dropped)} (FORMAT parquet)
+            ) TO {sql_text(output)} (FORMAT parquet)
         """)  # noqa: S608 - paths of ours
-    jobs = []
-    for name, kept_name in kept_names(inputs, reading).items():
-        path = output / kept_name
-        if not path.exists():
-            jobs.append((name, (name, path, reading, dropped)))
-        else:
-            yield name, 0
-    if jobs:
-        yield from do_jobs(keep_file, jobs, processes)
-    dropped.unlink()
+        return {name for (name,) in db.execute(f"SELECT DISTINCT file FROM {sql_rows(tables)}").fetchall()}  # noqa: S608
+
+
+def _note_copies(output: Path, copies: dict[str, list[str]]) -> None:
+    """Note of which file each copy is, and by which verdicts; a SimdedupError if another copy is in its place."""
+    written = output / COPIES_FILE
+    before = json.loads(written.read_text(encoding="utf-8")) if written.exists() else {}
+    for kept_name, made_of in copies.items():
+        if before.get(kept_name, made_of) != made_of:
+            other = f"is a copy of {before[kept_name][0]}, and not of {made_of[0]} by these verdicts"
+            raise SimdedupError(f"{output / kept_name} {other}; name another -o")
+    with whole_file(written) as part:
+        part.write_text(json.dumps(before | copies), encoding="utf-8")
 
 
 def verdict_tables_in(directory: Path) -> list[Path]:
@@ -217,8 +241,8 @@ def superseded_pages(
     of_page = PageSettings(settings)
     with duckdb.connect() as db:
         db.execute("SET enable_progress_bar = false")
-        db.execute(f"CREATE VIEW judged AS FROM read_parquet({sql_list(verdicts)})")
-        db.execute(f"CREATE VIEW prints AS FROM read_parquet({sql_list(prints)})")
+        db.execute(f"CREATE VIEW judged AS FROM {sql_rows(verdicts)}")
+        db.execute(f"CREATE VIEW prints AS FROM {sql_rows(prints)}")
         db.execute("CREATE VIEW kept AS SELECT site, url, time, file, position FROM judged WHERE NOT is_duplicate")
         better = db.execute("""
             SELECT kept.file, kept.position, judged.file, judged.position FROM judged

@@ -6,11 +6,12 @@ import asyncio
 import os
 from argparse import ArgumentParser
 from collections import Counter
+from glob import glob, has_magic
 from pathlib import Path
 
 from scrapy_simdedup.batch import spark, verdict_files
 from scrapy_simdedup.batch.archives import Making
-from scrapy_simdedup.batch.files import Reading
+from scrapy_simdedup.batch.files import Reading, matching_files
 from scrapy_simdedup.batch.local import Judging, fingerprint_files, judge_files, prints_in
 from scrapy_simdedup.batch.records import RecordTables
 from scrapy_simdedup.commands.console import YES, Action, Context, document_path, positive_int
@@ -193,14 +194,21 @@ def _on_spark(context: Context) -> int:
 
 
 def _inputs(context: Context) -> list[str]:
-    """The input files; a directory stands for the files in it."""
+    """The input files; a directory stands for the files in it, and a pattern that no shell replaced for its matches."""
     found: list[str] = []
     for name in context.options.inputs:
         path = Path(name)
-        if "://" in name or not path.is_dir():
-            found.append(name)
+        if "://" in name:
+            those = matching_files(name) if "*" in name else [name]
+        elif path.is_dir():
+            those = sorted(str(inner) for inner in path.iterdir() if inner.is_file() and inner.name[0] not in "._")
         else:
-            found += sorted(str(inner) for inner in path.iterdir() if inner.is_file())
+            those = sorted(glob(name)) if has_magic(name) and not path.exists() else [name]  # noqa: PTH207 - of any path
+        if not those:
+            raise SimdedupError(
+                f"{name}: there is no file of this archive; name files, a directory of files, or a pattern"
+            )
+        found += those
     for name in found:
         if "://" not in name:
             Path(name).stat()  # an error now, and not after a day

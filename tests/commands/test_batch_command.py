@@ -11,6 +11,7 @@ from functools import cache
 from pathlib import Path
 from textwrap import indent
 from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -19,8 +20,10 @@ from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
 from helpers.warm_python import CONTEXT, run_python
 from scrapy_simdedup.batch import archives, workers
+from scrapy_simdedup.batch.files import only_run_in
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
+from scrapy_simdedup.commands.batch import _inputs
 
 pq = pytest.importorskip("pyarrow.parquet")
 pytest.importorskip("duckdb")
@@ -117,6 +120,20 @@ def test_json_lines_and_tables_do_as_well(tmp_path: Path) -> None:
     assert [json.loads(line) for line in lines] == pq.read_table(tmp_path / "items.parquet kept").to_pylist()
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="its file systems have no such names")
+def test_paths_are_no_patterns_and_their_directories_no_columns(tmp_path: Path) -> None:
+    lake = tmp_path / "site=wrong.example" / "file=x" / "J\u00e4nner's crawl*"
+    (lake / "out").mkdir(parents=True)
+    one, other = (write_warc(lake / f"{name}.warc", pages()[at : at + 20]) for at, name in enumerate(("a[1]", "a1")))
+    for name in (one, other):  # the name of one is a pattern for the other
+        batch("fingerprint", name, "-o", lake / "prints" / name.stem)
+        batch("judge", lake / "prints" / name.stem, "-o", lake / "out" / name.stem)
+        answer = batch("keep", name, "--verdicts", lake / "out" / name.stem, "-o", lake / "kept")
+        assert answer.code == 0, answer.err
+    assert judged(lake / "out" / "a[1]") == crawled(pages()[:20])
+    assert judged(lake / "out" / "a1") == crawled(pages()[1:21])
+
+
 SETTINGS = {"default": {}, "drop": {"against": "history", "unchanged": "drop"}}
 HISTORIES = pytest.mark.parametrize("name", SETTINGS)
 
@@ -203,7 +220,7 @@ def test_what_better_copies_took_the_place_of_can_be_left_out_where_nothing_is_l
         kept = tmp_path / f"kept {len(more)}"
         answer = batch("keep", name, "--verdicts", verdicts, "-o", kept, *more, *options)
         assert answer.json["dropped"] == len(expected), answer.err
-        gone = {url for kind, url, _ in pages_in(next(kept.iterdir())) if kind == "revisit"}
+        gone = {url for kind, url, _ in pages_in(next(kept.glob("*.gz"))) if kind == "revisit"}
         assert {url.removeprefix("http://a.example/") for url in gone} == expected
     more = ("--drop-superseded", tmp_path, *options)
     refused = batch("keep", name, "--verdicts", verdicts, "-o", tmp_path / "no", *more)
@@ -374,6 +391,106 @@ class TestMishaps:
         batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
         answer = batch("keep", other, "--verdicts", tmp_path / "out", "-o", tmp_path / "kept")
         assert (answer.code, f"there is no verdict on {other}" in answer.err) == (2, True)
+
+
+class TestOutputs:
+    """No half or other file is taken for the one that is wanted."""
+
+    def test_two_runs_at_once_are_refused(self, tmp_path: Path) -> None:
+        (name,) = split(tmp_path, pages()[:6], 1)
+        with only_run_in(tmp_path / "prints"):
+            answer = batch("fingerprint", name, "-o", tmp_path / "prints")
+        assert (answer.code, "another run is at work in" in answer.err) == (2, sys.platform != "win32")
+
+    def test_what_a_killed_run_left_is_taken_away(self, tmp_path: Path) -> None:
+        (name,) = split(tmp_path, pages()[:6], 1)
+        (tmp_path / "prints").mkdir()
+        half, other = tmp_path / "prints" / f"{name.name}.parquet.4711.part", tmp_path / "prints" / "mine.part"
+        half.write_bytes(b"PAR1")
+        other.touch()
+        assert batch("fingerprint", name, "-o", tmp_path / "prints").json["pages"] == 6
+        assert (half.exists(), other.exists()) == (sys.platform == "win32", True)
+
+    def test_a_secret_that_could_not_be_written_is_made_anew(self, tmp_path: Path) -> None:
+        """As on a disk that was full."""
+        (name,) = split(tmp_path, pages()[:3], 1)
+        (tmp_path / "prints").mkdir()
+        (tmp_path / "prints" / "secret").touch()
+        answer = perform_here("batch", "fingerprint", name, "-o", tmp_path / "prints", "-j", 1)
+        assert answer.code == 0, answer.err
+        assert len((tmp_path / "prints" / "secret").read_text()) == 32
+
+    def test_fingerprints_of_another_file_or_of_one_that_changed_are_none_of_this(self, tmp_path: Path) -> None:
+        for day, found in (("monday", pages()[:6]), ("tuesday", pages()[6:10])):
+            (tmp_path / day).mkdir()
+            write_warc(tmp_path / day / "part.warc", found)
+        names = [tmp_path / day / "part.warc" for day in ("monday", "tuesday")]
+        assert batch("fingerprint", names[0], "-o", tmp_path / "prints").code == 0
+        answer = batch("fingerprint", names[1], "-o", tmp_path / "prints")
+        assert (answer.code, "was made of another file" in answer.err) == (2, True)
+        write_warc(names[0], pages()[:7])
+        assert batch("fingerprint", names[0], "-o", tmp_path / "prints").code == 2
+        assert batch("fingerprint", *names, "-o", tmp_path / "prints").json["pages"] == 11
+
+    def test_copies_of_other_files_or_by_other_verdicts_are_none_of_these(self, tmp_path: Path) -> None:
+        names = []
+        for day, found in (("monday", pages()[:30]), ("tuesday", pages()[30:60])):
+            (tmp_path / day).mkdir()
+            names.append(write_warc(tmp_path / day / "part.warc.gz", found))
+        batch("fingerprint", *names, "-o", tmp_path / "prints")
+        for drop in ("identical", "near"):
+            batch("judge", tmp_path / "prints", "-o", tmp_path / drop, "-s", f"SIMDEDUP_DROP={drop}")
+        keep = ("--verdicts", tmp_path / "identical", "-o", tmp_path / "kept")
+        assert batch("keep", names[0], *keep).code == 0
+        other = batch("keep", names[1], *keep)
+        assert (other.code, f"is a copy of {names[0]}, and not of {names[1]}" in other.err) == (2, True)
+        assert batch("keep", names[0], *keep).code == 0
+        near = batch("keep", names[0], "--verdicts", tmp_path / "near", "-o", tmp_path / "kept")
+        assert (near.code, "by these verdicts" in near.err) == (2, True)
+
+    def test_records_are_written_where_there_are_only_verdicts(self, tmp_path: Path) -> None:
+        prints, out, records = (tmp_path / name for name in ("prints", "out", "records"))
+        batch("fingerprint", *split(tmp_path, pages()[:30], 1), "-o", prints)
+        batch("judge", prints, "-o", out)
+        before = judged(out)
+        assert batch("judge", prints, "-o", out, "--records", records).code == 0
+        assert judged(out) == before
+        assert sum(pq.read_table(path).num_rows for path in records.iterdir()) >= 30
+        other = batch("judge", prints, "-o", tmp_path / "other", "--records", records)
+        assert (other.code, "holds records of another run" in other.err) == (2, True)
+
+
+class TestInputs:
+    def test_files_without_pages_are_copied_as_they_are(self, tmp_path: Path) -> None:
+        (some,), none = split(tmp_path, pages()[:6], 1), write_warc(tmp_path / "none.warc.gz", [])
+        empty = tmp_path / "empty.warc.gz"
+        empty.touch()
+        batch("fingerprint", some, none, empty, "-o", tmp_path / "prints")
+        batch("judge", tmp_path / "prints", "-o", tmp_path / "out")
+        answer = batch("keep", some, none, empty, "--verdicts", tmp_path / "out", "-o", tmp_path / "kept")
+        assert answer.json["files"] == 3, answer.err
+        assert len(list((tmp_path / "kept").glob("*.gz"))) == 3
+
+    def test_a_directory_or_a_pattern_stands_for_its_files(self, tmp_path: Path) -> None:
+        (tmp_path / "in").mkdir()
+        for name in split(tmp_path, pages()[:6], 2):
+            name.rename(tmp_path / "in" / name.name)
+        (tmp_path / "in" / "_SUCCESS").touch()
+        (tmp_path / "in" / ".part-0.warc.crc").touch()
+        for number, inputs in enumerate((tmp_path / "in", tmp_path / "in" / "*.warc*")):
+            assert batch("fingerprint", inputs, "-o", tmp_path / f"prints {number}").json["files"] == 2
+        (tmp_path / "nothing").mkdir()
+        for inputs in (tmp_path / "nothing", tmp_path / "in" / "*.parquet", "memory://nothing/*.warc.gz"):
+            answer = batch("fingerprint", inputs, "-o", tmp_path / "prints")
+            assert (answer.code, f"{inputs}: there is no file of this archive" in answer.err) == (2, True)
+
+    def test_a_pattern_of_another_file_system_stands_for_its_files(self, tmp_path: Path) -> None:
+        memory = pytest.importorskip("fsspec").filesystem("memory")
+        for name in split(tmp_path, pages()[:6], 2):
+            memory.put_file(str(name), f"/bucket/{name.name}")
+        context = mock.Mock(options=mock.Mock(inputs=["memory://bucket/*.warc*"]))
+        assert _inputs(context) == ["memory:///bucket/part-0.warc", "memory:///bucket/part-1.warc.gz"]
+        memory.store.clear()
 
 
 KILL_ONCE = """
