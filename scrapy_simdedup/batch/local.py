@@ -80,7 +80,7 @@ def fingerprint_files(
                 if tables.read_metadata(path, "table of fingerprints")[SOURCE] != _source(name, number, reading):
                     what = "was made of another file, or of what has changed since, or read otherwise"
                     raise SimdedupError(f"{path} {what}; name another -o, or delete it")
-                yield name, tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows, []
+                yield name, tables.count_rows(path), []
             else:
                 jobs.append((name, (name, number, path)))
         if jobs:
@@ -185,7 +185,9 @@ def judge_files(judging: Judging, *, processes: int) -> Iterator[tuple[int, int]
         check_history(name, making, secret)
     if judging.by_host_above is not None and judging.records is not None:
         raise SimdedupError("--by-host-above writes no --records: a crawl would look for them under their sites")
-    with only_run_in(judging.output):
+    with ExitStack() as locks:
+        for directory in {judging.output, judging.records or judging.output}:
+            locks.enter_context(only_run_in(directory))
         yield from _judge_files(judging, prints, secret, processes)
 
 
@@ -200,19 +202,17 @@ def _judge_files(judging: Judging, prints: list[Path], secret: bytes, processes:
     if before is None and judging.records is not None and any(judging.records.glob("records-*.parquet")):
         raise SimdedupError(f"{judging.records} holds records of another run; name another one")
     work.mkdir(exist_ok=True)
-    if judging.records is not None:
-        judging.records.mkdir(parents=True, exist_ok=True)
     history = [work / f"history-{number}.parquet" for number in range(len(judging.history))]
     jobs = [(name, (name, path)) for name, path in zip(judging.history, history, strict=True) if not path.exists()]
     if jobs:
         list(do_jobs(convert_history, jobs, processes))
-    with duckdb.connect() as db:
-        db.execute(f"SET temp_directory = {sql_text(work / 'sort')}")
-        db.execute(f"SET memory_limit = '{PART_BYTES >> 20}MiB'")
-        db.execute(f"SET partitioned_write_flush_threshold = {ROWS_PER_FLUSH}")
-        db.execute(f"SET threads = {processes}")
-        db.execute("SET enable_progress_bar = false")
-        db.execute("SET preserve_insertion_order = false")
+    with tables.connect(
+        temp_directory=str(work / "sort"),
+        memory_limit=f"{PART_BYTES >> 20}MiB",
+        partitioned_write_flush_threshold=ROWS_PER_FLUSH,
+        threads=processes,
+        preserve_insertion_order=False,
+    ) as db:
         sizes = _sizes(db, [*prints, *history], prints, judging)
         total = sum(sizes.values())
         # As many parts as before, on however many cores: each site is in the part where it was.
@@ -232,7 +232,7 @@ def _judge_files(judging: Judging, prints: list[Path], secret: bytes, processes:
         path = judging.output / f"verdicts-{number:05}.parquet"
         records = judging.records and judging.records / f"records-{number:05}.parquet"
         if path.exists() and (records is None or records.exists()):
-            done += tables.package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows
+            done += tables.count_rows(path)
         else:
             jobs_of_parts.append((f"part {number}", (work / "parts" / f"part={number}", path, records)))
     yield done, total
@@ -318,7 +318,8 @@ def judge_part(
     duckdb, pages, run, settings = tables.package_of("batch", "duckdb"), 0, judging.run, judging.settings
     with ExitStack() as files:
         part = files.enter_context(whole_file(path))  # what is entered first is in its place last
-        db = files.enter_context(duckdb.connect())
+        sorting = {"temp_directory": str(source / "sort"), "memory_limit": f"{SORT_BYTES >> 20}MiB", "threads": 1}
+        db = files.enter_context(tables.connect(**sorting))
         writer = tables.TableWriter(str(part), tables.verdicts_schema(), {"run": run})
         store: tables.TableWriter | None = None
         if records is not None:
@@ -349,10 +350,6 @@ def _sorted(db: Any, source: Path) -> Iterable[Any]:
     sources = sorted(source.glob("*.parquet"))
     if not sources:
         return []
-    db.execute("SET threads = 1")
-    db.execute("SET enable_progress_bar = false")
-    db.execute(f"SET memory_limit = '{SORT_BYTES >> 20}MiB'")
-    db.execute(f"SET temp_directory = {sql_text(source / 'sort')}")
     names = ", ".join(tables.fingerprints_schema().names)
     query = f"SELECT {names} FROM {sql_rows(sources)} ORDER BY {ORDER}"  # noqa: S608
     found = db.sql(query)

@@ -204,6 +204,18 @@ def read_metadata(path: Path, what: str) -> dict[str, Any]:
         raise SimdedupError(f"{path} is no {what}: {exc}") from exc
 
 
+def connect(**settings: object) -> Any:
+    """A connection to DuckDB, without a bar of progress of its own."""
+    db = package_of("batch", "duckdb").connect(config=settings)
+    db.execute("SET enable_progress_bar = false")
+    return db
+
+
+def count_rows(path: Path) -> int:
+    """The rows of a table."""
+    return int(package_of("batch", "pyarrow.parquet").read_metadata(path).num_rows)
+
+
 def sql_rows(paths: Iterable[Path]) -> str:
     """The rows of tables as a source of SQL.
 

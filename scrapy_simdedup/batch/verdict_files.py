@@ -18,7 +18,7 @@ from typing import Any
 
 from scrapy_simdedup.batch.archives import fingerprint_of
 from scrapy_simdedup.batch.files import Reading, copy_kept, has_pages, kept_names, only_run_in, whole_file
-from scrapy_simdedup.batch.tables import package_of, sql_rows, sql_text
+from scrapy_simdedup.batch.tables import connect, package_of, sql_rows, sql_text
 from scrapy_simdedup.batch.workers import Watch, do_jobs
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.detect.verdict import Verdict
@@ -118,9 +118,8 @@ class Summary(Counts):
 
 def summary_of(output: Path) -> Summary:
     """What the verdicts in a directory say."""
-    duckdb = package_of("batch", "duckdb")
     tables = sql_rows(sorted(output.glob("verdicts-*.parquet")))
-    with duckdb.connect() as db:
+    with connect() as db:
         kinds = db.execute(
             f"SELECT kind, is_duplicate, reason, count(*), sum(coalesce(size, 0)) FROM {tables} GROUP BY ALL"  # noqa: S608
         ).fetchall()
@@ -184,10 +183,10 @@ def keep_files(
 
 def _write_dropped(tables: list[Path], superseded: list[DroppedPage], output: Path) -> set[str]:
     """Write the table of the pages that copies lack; gives the files on which there are verdicts."""
-    duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
+    arrow = package_of("batch", "pyarrow")
     types = (arrow.string(), arrow.int64(), arrow.string(), arrow.string(), arrow.float64())
     schema = arrow.schema(list(zip(DROPPED_COLUMNS, types, strict=True)))
-    with duckdb.connect() as db:
+    with connect() as db:
         db.register("superseded", arrow.Table.from_pylist([asdict(page) for page in superseded], schema=schema))
         db.execute(f"""
             COPY (
@@ -237,10 +236,9 @@ def superseded_pages(
     verdicts: Sequence[Path], prints: Sequence[Path], settings: DedupSettings
 ) -> Iterator[DroppedPage]:
     """The superseded pages that an archive can do without, by its verdicts and fingerprints under these settings."""
-    duckdb, arrow = package_of("batch", "duckdb"), package_of("batch", "pyarrow")
+    arrow = package_of("batch", "pyarrow")
     of_page = PageSettings(settings)
-    with duckdb.connect() as db:
-        db.execute("SET enable_progress_bar = false")
+    with connect() as db:
         db.execute(f"CREATE VIEW judged AS FROM {sql_rows(verdicts)}")
         db.execute(f"CREATE VIEW prints AS FROM {sql_rows(prints)}")
         db.execute("CREATE VIEW kept AS SELECT site, url, time, file, position FROM judged WHERE NOT is_duplicate")
