@@ -58,10 +58,11 @@ def _count_parts(seen: Observation, *, dropped: bool) -> None:
     hypotheses, values = seen.site.hypotheses, dict(seen.parts.parts)
     for name, value in values.items():
         part = hypotheses.parts.get(name)
-        if part is None or (part.irrelevant is not None and part.irrelevant.is_initial):
+        if part is None:
             continue
-        others = other_parts(values, name)
-        if dropped and part.irrelevant is not None and name not in seen.page.remaining and part.is_new(value, others):
+        others, irrelevant = other_parts(values, name), part.irrelevant
+        is_learned = irrelevant is not None and not irrelevant.is_initial
+        if dropped and is_learned and name not in seen.page.remaining and part.is_new(value, others):
             hypotheses.count_value(part, value, seen.page.part_hashes[name])
         part.count_beside(others)
 

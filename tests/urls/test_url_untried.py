@@ -48,6 +48,16 @@ def test_a_word_that_no_page_had_is_tried_first() -> None:
     assert learner.decide(f"{URL}?id=100&branch=new").skip
 
 
+def test_a_campaign_that_changes_nothing_is_believed_where_another_changes_the_page() -> None:
+    learner = UrlLearner(thresholds=SURE)
+    for number in range(30):
+        for campaign, shown in (("", ""), ("&utm_source=news", ""), ("&utm_source=ad", " with an offer")):
+            learner.observe(f"{URL}?id={number}{campaign}", f"commit {number}{shown}")
+    learner.observe(f"{URL}?id=100", "commit 100")
+    assert learner.decide(f"{URL}?id=100&utm_source=ad").action == "go"
+    assert learner.decide(f"{URL}?id=100&utm_source=news").skip
+
+
 def test_of_many_words_no_other_needs_to_be_tried() -> None:
     """Such are the words that a forum highlights."""
     learner = UrlLearner(thresholds=SURE, checks=1.0)
