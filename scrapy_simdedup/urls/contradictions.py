@@ -160,7 +160,9 @@ def open_dispute(seen: Observation, bare: int, content: int, tags: PartTags) -> 
         h.is_initial or seen.site.hypotheses.is_random(h) for h in tags
     ):
         seen.site.noise.proven_count += 1  # such hypotheses are hardly ever wrong
-    seen.site.noise.open(bare, Dispute(seen.page.leaf, blamed, content, tags, seen.content, mine))
+    dropped = (h for h, _ in seen.page.dropped_parts if h not in tags and not seen.site.hypotheses.is_low_risk(h))
+    common: PartTags = {h: seen.site.part_tag_of(seen.page, h) for h in dropped}
+    seen.site.noise.open(bare, Dispute(seen.page.leaf, blamed, content, tags, seen.content, mine, common))
     return blamed
 
 
@@ -182,6 +184,8 @@ def settle_disputes(seen: Observation) -> None:
 def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
     site, leaf = seen.site, dispute.leaf
     tags: PartTags = {h: site.part_tag_of(seen.page, h) for h in dispute.tags}
+    if any(site.part_tag_of(seen.page, h) != tag for h, tag in dispute.common.items()):
+        return  # a year and a month may only do together what neither does alone
     outcome = site.noise.examine_third_page(bare, dispute, seen.content, tags, site.contents)
     if outcome is None:
         return

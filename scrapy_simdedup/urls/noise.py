@@ -36,6 +36,8 @@ class Dispute:
     """The suspects: hypotheses whose parts the two pages differ in, with the tags of the first page."""
     other_content: int
     other_tags: PartTags
+    common: PartTags
+    """Rules that drop the same part from both pages, with its tag."""
 
 
 DisputeOutcome = Literal["noise", "proof"]

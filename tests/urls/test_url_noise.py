@@ -55,6 +55,16 @@ def test_a_third_page_on_the_other_side_proves_nothing() -> None:
     assert learner._sites["e.com"].noise.proven_count == 0
 
 
+def test_what_only_two_parts_do_together_is_no_noise() -> None:
+    """Such as a year and a month: each alone changes nothing."""
+    learner = taught(UrlLearner(thresholds=SURE))
+    learner.observe("https://e.com/item?id=100&hl=a", "item 100")
+    learner.observe("https://e.com/item?id=100&hl=a&view=x", "archive of item 100")
+    learner.observe("https://e.com/item?id=100&view=x", "item 100")
+    assert not in_force(learner, "query:view=x")
+    assert learner._sites["e.com"].noise.proven_count == 0
+
+
 def test_of_two_suspects_the_one_is_cleared_that_a_third_page_shows_to_be_innocent() -> None:
     learner = taught(UrlLearner(thresholds=ALWAYS))
     learner.observe("https://e.com/item?id=100&hl=a", "item 100")
