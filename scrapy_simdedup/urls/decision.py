@@ -38,6 +38,8 @@ _CONDITIONAL = 2.0
 """Factor on ``verify`` for a rule that holds beside another parameter only, as many such rules are tried."""
 _TRIED_APART = 4
 """Pages with different values that are alike though the one without is not, before that is believed of other pages."""
+_UNRELATED = frozenset({"suffix", "view"})
+"""Parts of which one word says nothing of another, as ``/amp`` and ``/print``."""
 Action = Literal["go", "deprioritize", "skip"]
 
 
@@ -79,6 +81,7 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
             site.shared.expect(known.content, Look(url, parts))
             return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known) or _is_exceptional(site, normalized, known)
+        is_untried = is_untried or any(_is_gradual(site, rules.pattern_of[rule], rule) for rule in known.tags)
         if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
             if not dry:
                 site.begin_test(url, normalized.leaf, known.tags)
@@ -244,6 +247,17 @@ def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
         and site.differs_without(url, rule, known.content)
         for rule in known.tags
     )
+
+
+def _is_gradual(site: Site, at: PathPattern, rule: Hypothesis) -> bool:
+    """Whether a rule about a word is hardly proven, and other words at its place change some pages and others not.
+
+    A language into which every tenth page is translated makes one doubtful into which it was tried in vain.
+    """
+    if rule.value is None or rule.value.isdigit() or rule.names[0] in _UNRELATED or not at.evidence[rule].to_clear:
+        return False
+    others = (h for h in site.hypotheses.parts[rule.names[0]].values.values() if h is not rule and h in at.evidence)
+    return any(at.evidence[other].is_gradual(site.noise.share) for other in others)
 
 
 def _is_doubtful(site: Site, parts: UrlParts, known: IndexHit) -> bool:

@@ -140,6 +140,11 @@ class Evidence:
         """Whether the hypothesis is wrong too often to be a rule with exceptions, whatever it seemed at first."""
         return wilson_bound(self.failures, self.successes, LOWER) > _MOSTLY_RIGHT
 
+    def is_gradual(self, noise: float) -> bool:
+        """Whether the hypothesis is wrong too often for a rule, whatever the noise, and right too often for chance."""
+        wrong = wilson_bound(self.failures, self.successes, LOWER)
+        return wrong > _MOSTLY_RIGHT + noise and wilson_bound(self.successes, self.failures, LOWER) > _MOSTLY_RIGHT
+
     @property
     def to_clear(self) -> int:
         """Further successes after which exceptions of other rules make this rule no more doubtful."""

@@ -58,6 +58,23 @@ def test_a_campaign_that_changes_nothing_is_believed_where_another_changes_the_p
     assert learner.decide(f"{URL}?id=100&utm_source=news").skip
 
 
+@pytest.mark.parametrize(
+    ("translated", "pages", "believed"), [({"de": 2}, 60, False), ({"de": 1}, 60, True), ({"de": 2}, 470, True)]
+)
+def test_a_word_is_doubted_while_another_changes_some_pages(
+    translated: dict[str, int], pages: int, *, believed: bool
+) -> None:
+    """Into German every second page is translated, so that one may be into Japanese as well."""
+    learner = UrlLearner(thresholds=SURE)
+    for number in range(pages):
+        learner.observe(f"{URL}?id={number}", f"commit {number}")
+        for language in ("de", "ja"):
+            own = f" in {language}" if number % translated.get(language, pages) == 0 and number else ""
+            learner.observe(f"{URL}?id={number}&hl={language}", f"commit {number}{own}")
+    learner.observe(f"{URL}?id=1000", "commit 1000")
+    assert learner.decide(f"{URL}?id=1000&hl=ja").skip is believed
+
+
 def test_of_many_words_no_other_needs_to_be_tried() -> None:
     """Such are the words that a forum highlights."""
     learner = UrlLearner(thresholds=SURE, checks=1.0)
