@@ -82,6 +82,9 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
             return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known) or _is_exceptional(site, normalized, known)
         is_untried = is_untried or any(_is_gradual(site, rules.pattern_of[rule], rule) for rule in known.tags)
+        if _may_prove_noise(site, known):
+            site.noise.tests += not dry
+            is_untried = True
         if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
             if not dry:
                 site.begin_test(url, normalized.leaf, known.tags)
@@ -247,6 +250,13 @@ def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
         and site.differs_without(url, rule, known.content)
         for rule in known.tags
     )
+
+
+def _may_prove_noise(site: Site, known: IndexHit) -> bool:
+    """Whether a page unlike the known one would prove suspected noise, as no rule is ever wrong that leads there."""
+    if site.asks is not None or not site.noise.is_suspected:
+        return False
+    return all(rule.is_initial or site.hypotheses.is_random(rule) for rule in known.tags)
 
 
 def _is_gradual(site: Site, at: PathPattern, rule: Hypothesis) -> bool:

@@ -8,13 +8,15 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from scrapy_simdedup.urls.evidence import Evidence
+from scrapy_simdedup.urls.evidence import LOWER, Evidence, wilson_bound
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.page_index import ContentCounters, PartTags
 from scrapy_simdedup.urls.patterns import PathPattern
 
-MAX_DISPUTES, MAX_EXCUSES = 2000, 500
-"""Disputes and excused failures that are remembered per site."""
+MAX_DISPUTES, MAX_EXCUSES, MAX_FAILED = 2000, 500, 4000
+"""Disputes, excused failures, and pairs of contents that failed, that are remembered per site."""
+_SEVERAL, _TESTS = 2, 100
+"""Parts whose rules fall before noise is suspected, and URLs that are fetched to prove it."""
 _MARGIN = 1.3
 """Factor on the median failure rate of all parts, up to which noise explains the failures of one part."""
 _TO_ACCEPT, _TO_KEEP = 1.5, 2.0
@@ -53,7 +55,7 @@ class Noise:
     was proven there is no noise, and a single failure refutes a rule; elsewhere, more failures than other rules have.
     """
 
-    __slots__ = ("disputes", "excuses", "proven_count", "share")
+    __slots__ = ("disputes", "excuses", "failed", "fallen", "proven_count", "share", "tests")
 
     def __init__(self) -> None:
         self.disputes: dict[int, list[Dispute]] = {}
@@ -64,12 +66,24 @@ class Noise:
         """Disputes that were proven to be noise."""
         self.share: float = 0.0
         """Share of trials that fail by noise."""
+        self.fallen: set[str] = set()
+        """Parts of rules that fell though they were nearly always right."""
+        self.tests: int = 0
+        """URLs that were fetched to prove noise."""
+        self.failed: dict[tuple[PathPattern, Hypothesis, int], None] = {}
+        """A leaf, a hypothesis and the XOR of two contents that spoke against it there, the latest at the end."""
 
     def estimate(self, evidence: Iterable[Evidence]) -> None:
-        """Estimate the share of trials that fail by noise: the median of the parts' failure rates."""
-        shares = sorted(e.failure_rate for e in evidence if e.likely and e.successes > 20)
+        """Estimate the share of trials that fail by noise: the median of the parts' failure rates.
+
+        It is no more than any part may have, as noise is everywhere: parts that matter on the same pages, such as those
+        that show all of an article, can be most of a site's.
+        """
+        tried = [e for e in evidence if e.likely and e.successes > 20]
+        shares = sorted(e.failure_rate for e in tried)
         if self.proven_count and len(shares) > 2:
-            self.share = shares[len(shares) // 2]
+            most = (wilson_bound(e.failures, e.successes, -LOWER) for e in tried)
+            self.share = min(shares[len(shares) // 2], *most)
 
     def explains(self, evidence: Evidence, *, random: bool, related: Evidence | None = None) -> bool:
         """Whether noise explains the failures of a hypothesis, with the failures of a related hypothesis added."""
@@ -82,6 +96,23 @@ class Noise:
         expected = (_MARGIN * self.share + (_TOLERANCE_RANDOM if random else _TOLERANCE)) * trials
         deviations = _TO_KEEP if evidence.holds else _TO_ACCEPT
         return failures <= expected + deviations * math.sqrt(expected)
+
+    def is_new_failure(self, leaf: PathPattern, hypothesis: Hypothesis, content: int, other: int) -> bool:
+        """Note that two contents speak against a hypothesis; whether they did not before.
+
+        So a page that erred counts once, however many URLs it is compared under, as each content has few successes.
+        """
+        key = leaf, hypothesis, content ^ other
+        is_new = key not in self.failed
+        self.failed[key] = None
+        if len(self.failed) > MAX_FAILED:
+            del self.failed[next(iter(self.failed))]
+        return is_new
+
+    @property
+    def is_suspected(self) -> bool:
+        """Whether noise would explain that rules about several parts fell, and few URLs were fetched to prove it."""
+        return len(self.fallen) >= _SEVERAL and self.tests < _TESTS and not self.proven_count
 
     def blame(self, leaf: PathPattern, suspects: Iterable[Hypothesis], content: int) -> Hypothesis:
         """The hypothesis that is blamed for a failure: the most doubtful suspect.

@@ -114,13 +114,15 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
     site, leaf = seen.site, seen.page.leaf
     hypothesis, confirmed = trial.hypothesis, False
     if not trial.same:
+        confirmed = _is_confirmed(seen, entry_content(trial.entry))
+        if not site.noise.is_new_failure(leaf, hypothesis, seen.content, entry_content(trial.entry)) and not confirmed:
+            return
         tags = differences(seen, trial)
         evidence = leaf.evidence[hypothesis]
         if evidence.is_promising and not (evidence.confirmed_failures and site.asks):
             hypothesis = open_dispute(seen, trial.bare, entry_content(trial.entry), tags)
         elif len(tags) > 1:
             site.noise.remember_excused(leaf, hypothesis, tags)
-        confirmed = _is_confirmed(seen, entry_content(trial.entry))
         if site.asks is not None and not confirmed:
             _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
     seen.count_trial(hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)

@@ -422,6 +422,8 @@ class RuleBook:
 
     def _refute(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> None:
         evidence.revocations += evidence.holds is True
+        if evidence.holds and evidence.is_held_back:
+            self._site.noise.fallen.add(hypothesis.names[0])
         evidence.remembered = 0
         self._site.set_verdict(hypothesis, evidence, holds=False)
         for leaf, blamed in self._site.noise.pop_excused(hypothesis):

@@ -124,6 +124,43 @@ def test_noise_is_what_the_median_part_has_and_none_before_any_is_proven() -> No
     assert 0.015 < noise.share < 0.03
 
 
+def test_parts_that_matter_on_the_same_pages_are_no_noise_where_another_hardly_fails() -> None:
+    """Such as two parameters that both show all of an article."""
+    noise = Noise()
+    noise.proven_count = 1
+    noise.estimate([evidence(88, 12), evidence(88, 12), evidence(390, 4)])
+    assert noise.share < 0.03
+
+
+def test_a_page_that_erred_counts_once_however_many_urls_it_is_compared_under() -> None:
+    learner = UrlLearner(thresholds=SURE)
+    for number in range(4):
+        learner.observe(f"https://e.com/item?id=1&view=x&page={number}", "item 1")
+        learner.observe(f"https://e.com/item?id=1&page={number}", "noise")
+    (failures,) = {r.failures for r in trials(learner, "query:view")}
+    assert failures == 1
+
+
+def trials(learner: UrlLearner, part: str) -> list[Evidence]:
+    site = learner._sites["e.com"]
+    return [site.tree.leaves["item"].evidence[h] for h in (site.hypotheses.parts[part].irrelevant,) if h is not None]
+
+
+def test_where_rules_about_several_parts_fell_tracking_parameters_tell_whether_that_was_noise() -> None:
+    learner = taught(UrlLearner(thresholds=SURE))
+    learner.observe("https://e.com/item?id=100", "item 100")
+    tracked = "https://e.com/item?id=100&gclid=2"
+    assert learner.decide(tracked).skip
+    for number, part in ((101, "view=x"), (102, "hl=a")):
+        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
+        learner.observe(f"https://e.com/item?id={number}&{part}", f"item {number} changed")
+        assert learner.decide(tracked).skip is (number == 101)
+    learner.observe(tracked, "noise")
+    assert learner._sites["e.com"].noise.proven_count == 1
+    learner.observe("https://e.com/item?id=103", "item 103")
+    assert learner.decide("https://e.com/item?id=103&gclid=2").skip
+
+
 @pytest.mark.parametrize(("same", "different"), [(0, 0), (1, 0), (11, 0), (24, 0), (24, 1), (1000, 50)])
 def test_the_lower_bound_is_below_the_share_and_grows_with_evidence(same: int, different: int) -> None:
     bound = wilson_bound(same, different, LOWER)
