@@ -33,7 +33,7 @@ from extraction_corpora import FOLDS, NoWords, read_wcxb, words
 from helpers.page_kinds import reader_digest
 from scrapy_simdedup.page import content_model
 from scrapy_simdedup.page.block_tree import build_block_tree
-from scrapy_simdedup.page.content_features import block_features
+from scrapy_simdedup.page.content_features import SAID_NAMES, block_features
 from scrapy_simdedup.page.content_model import (
     UNITS,
     ContentModel,
@@ -277,9 +277,9 @@ def train(path: Path) -> tuple[bytes, list[bytes]]:
         made = []
         for features, x in zip(example.features, of, strict=True):
             around = what_was_said(probability(trees.log_odds(x[:, columns])), features)
-            made.append(np.concatenate([np.stack(list(around.values()), axis=1).astype(np.float32), x], axis=1))
+            made.append(np.concatenate([around.T.astype(np.float32), x], axis=1))
         both.append(tuple(made))
-    names = [*around, *names]
+    names = [*SAID_NAMES, *names]
     models = []
     for fold, first in zip((*range(FOLDS), None), rounds, strict=True):
         second = fit_trees(examples, both, fold, names)

@@ -313,8 +313,7 @@ def model_computes_alike(tree: BlockTree) -> bool:
     return (
         all(np.array_equal(*both) for both in zip(one, other, strict=True))
         and np.array_equal(_content_model.sum_leaves(*trees), sums)
-        and list(around) == list(same_around)
-        and all(np.array_equal(around[name], same_around[name]) for name in around)
+        and np.array_equal(around, same_around)
         and np.array_equal(gathered, same_gathered)
     )
 

@@ -68,7 +68,7 @@ cdef list PROSE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PR
 cdef Py_ssize_t OF_BLOCKS = _features._OF_BLOCKS
 cdef Py_ssize_t OF_PAGE = _features._OF_PAGE
 cdef double FULL_WEIGHT = _features.FULL_WEIGHT
-cdef tuple SAID_NAMES = _features.SAID_NAMES
+cdef Py_ssize_t SAID = len(_features.SAID_NAMES)
 cdef list PAGE_MASKS = [list(_boxes.BITS).index(name) for name in _features._PAGE_BITS]
 
 
@@ -757,6 +757,42 @@ def gather(
                 made[row, i] = page[number]
 
 
+cdef extern from *:
+    """
+    #if defined(__x86_64__) && defined(__GLIBC__) && defined(__GNUC__) && !defined(__clang__)
+        #define WITH_LONGER_VECTORS __attribute__((target_clones("avx2", "default")))  // where the processor has them
+        #define WITHOUT_VECTORS __attribute__((optimize("no-tree-vectorize")))  // numbers from anywhere would fill them
+    #else
+        #define WITH_LONGER_VECTORS
+        #define WITHOUT_VECTORS
+    #endif
+    #define AT_ONCE 8     // trees
+    #define BLOCKS 256    // as many as the processor has room for beside the leaves of these trees
+    #define LEAVES 32
+
+    WITH_LONGER_VECTORS static void find_leaves(
+        const float* const* asked, const float* borders, int count, int32_t* CYTHON_RESTRICT found
+    ) {
+        const float *a = asked[0], *b = asked[1], *c = asked[2], *d = asked[3], *e = asked[4];
+        const float of_a = borders[0], of_b = borders[1], of_c = borders[2], of_d = borders[3], of_e = borders[4];
+        for (int i = 0; i < count; i++)
+            found[i] = (a[i] > of_a) | (b[i] > of_b) << 1 | (c[i] > of_c) << 2 | (d[i] > of_d) << 3 | (e[i] > of_e) << 4;
+    }
+
+    WITHOUT_VECTORS static void add_leaves(
+        const int32_t (*of)[LEAVES], const int32_t (*leaf)[BLOCKS], int count, int64_t* CYTHON_RESTRICT sums
+    ) {
+        for (int i = 0; i < count; i++)
+            sums[i] += of[0][leaf[0][i]] + of[1][leaf[1][i]] + of[2][leaf[2][i]] + of[3][leaf[3][i]]
+                + of[4][leaf[4][i]] + of[5][leaf[5][i]] + of[6][leaf[6][i]] + of[7][leaf[7][i]];
+    }
+    """
+    cdef enum:
+        AT_ONCE, BLOCKS, LEAVES
+    void find_leaves(const float** asked, const float* borders, int count, int32_t* found) noexcept nogil
+    void add_leaves(int32_t (*of)[32], int32_t (*leaf)[256], int count, int64_t* sums) noexcept nogil
+
+
 def sum_leaves(
     const float[:, ::1] values not None,
     const uint8_t[:, ::1] columns not None,
@@ -764,46 +800,38 @@ def sum_leaves(
     const int32_t[:, ::1] leaves not None,
 ):
     """See :func:`scrapy_simdedup.page.content_model.python_sum_leaves`."""
-    cdef Py_ssize_t n = values.shape[1], i, tree, level, depth = columns.shape[0]
-    if not n or leaves.shape[0] != columns.shape[1] or leaves.shape[1] < 1 << depth or depth > MAX_DEPTH:
+    cdef Py_ssize_t n = values.shape[1], trees = columns.shape[1], depth = columns.shape[0]
+    cdef Py_ssize_t begin, first, tree, level
+    cdef int count, number
+    if not n or leaves.shape[0] != trees or leaves.shape[1] < 1 << depth or depth > MAX_DEPTH:
         raise ValueError("values of some blocks, and as many leaves as the trees have, are needed")
-    found = np.zeros(n, np.int32)
-    cdef int32_t[::1] of_all = found
-    cdef int32_t[::1] of_tree = np.empty(n, np.int32)
-    cdef int32_t* sums = &of_all[0]
-    cdef int32_t* leaf = &of_tree[0]
+    found = np.zeros(n, np.int64)
+    cdef int64_t[::1] sums = found
     cdef const float* asked[MAX_DEPTH]
     cdef float border[MAX_DEPTH]
-    cdef const float* a
-    cdef const float* b
-    cdef const float* c
-    cdef const float* d
-    cdef const float* e
-    cdef float of_a, of_b, of_c, of_d, of_e
-    cdef const int32_t* of_leaves
-    for level in range(MAX_DEPTH):  # a level that the trees have not answers no
-        asked[level] = &values[0, 0]
-        border[level] = INFINITY
-    for tree in range(columns.shape[1]):
-        for level in range(depth):
-            if columns[level, tree] >= values.shape[0]:
-                raise IndexError("as many features as the trees ask for are needed")
-            asked[level] = &values[columns[level, tree], 0]
-            border[level] = borders[level, tree]
-        a, b, c, d, e = asked[0], asked[1], asked[2], asked[3], asked[4]
-        of_a, of_b, of_c, of_d, of_e = border[0], border[1], border[2], border[3], border[4]
-        for i in range(n):  # all levels at once: the compiler asks several blocks at a time
-            leaf[i] = (
-                (a[i] > of_a)
-                | ((b[i] > of_b) << 1)
-                | ((c[i] > of_c) << 2)
-                | ((d[i] > of_d) << 3)
-                | ((e[i] > of_e) << 4)
-            )
-        of_leaves = &leaves[tree, 0]
-        for i in range(n):
-            sums[i] += of_leaves[leaf[i]]
-    return found.astype(np.int64)
+    cdef int32_t leaf[8][256]
+    cdef int32_t of_trees[8][32]
+    memset(leaf, 0, sizeof(leaf))
+    for begin in range(0, n, BLOCKS):
+        count = min(n - begin, BLOCKS)
+        for level in range(MAX_DEPTH):  # a level that the trees have not answers no
+            asked[level] = &values[0, begin]
+            border[level] = INFINITY
+        for first in range(0, trees, AT_ONCE):
+            for number in range(AT_ONCE):
+                tree = first + number
+                if tree >= trees:
+                    memset(of_trees[number], 0, sizeof(of_trees[number]))
+                    continue
+                for level in range(depth):
+                    if columns[level, tree] >= values.shape[0]:
+                        raise IndexError("as many features as the trees ask for are needed")
+                    asked[level] = &values[columns[level, tree], begin]
+                    border[level] = borders[level, tree]
+                find_leaves(asked, border, count, leaf[number])
+                memcpy(of_trees[number], &leaves[tree, 0], sizeof(int32_t) << depth)
+            add_leaves(of_trees, leaf, count, &sums[begin])
+    return found
 
 
 def what_was_said(const double[::1] said not None, features):
@@ -817,7 +845,7 @@ def what_was_said(const double[::1] said not None, features):
     cdef int by
     if not n or lengths.shape[0] != n:
         raise ValueError("a probability of each block is needed")
-    made = np.empty((len(SAID_NAMES), n), np.float64)
+    made = np.empty((SAID, n), np.float64)
     cdef double[:, ::1] out = made
     # products have a row of their own, so that no processor adds them before they are rounded
     cdef double[:, ::1] room = np.zeros((8, n + 1), np.float64)
@@ -871,4 +899,4 @@ def what_was_said(const double[::1] said not None, features):
         out[at + 6, i] = weighted[n] / weight[n]
         out[at + 7, i] = weighted[n]
         out[at + 8, i] = most
-    return dict(zip(SAID_NAMES, made))
+    return made

@@ -8,7 +8,7 @@ are one, so that wrappers do not matter.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
@@ -64,14 +64,10 @@ class Features(NamedTuple):
     ends: Places
     """The block behind the last one of each box."""
 
-    def matrix(self, names: Sequence[str], others: Mapping[str, NDArray[np.generic]] | None = None) -> Numbers:
-        """The features with these names, or ``others`` of theirs: a row for each block."""
+    def matrix(self, names: Sequence[str]) -> Numbers:
+        """The features with these names: a row for each block. What the first round gives is still to be filled in."""
         made = np.empty((len(names), len(self.lengths)), np.float32)
-        rows = rows_of(tuple(names), self)
-        gather(made, rows, self.blocks, self.boxes, self.page, self.places)
-        if others:
-            for row in np.flatnonzero(rows[:, 0] == _OF_OTHERS).tolist():
-                made[row] = others[names[row]]
+        gather(made, rows_of(tuple(names), self), self.blocks, self.boxes, self.page, self.places)
         turned: Numbers = made.T
         return turned
 

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, Features, block_features
+from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, SAID_NAMES, Features, block_features
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES
 
 if TYPE_CHECKING:
@@ -97,16 +97,20 @@ def python_sum_leaves(
 
 
 class ContentModel(NamedTuple):
-    """The trees of both rounds, which say of each block how likely it is main content."""
+    """The trees of both rounds, which say of each block how likely it is main content.
+
+    Both have the same names of features, the last of which are those that the first round gives.
+    """
 
     first: Trees
     second: Trees
 
     def probabilities(self, features: Features) -> NDArray[np.float64]:
         """For each block, how likely it is main content."""
-        of_first = self.first.log_odds(features.matrix(self.first.names))
-        around = what_was_said(probability(of_first), features)
-        of_second = self.second.log_odds(features.matrix(self.second.names, around))
+        values = features.matrix(self.first.names)
+        of_first = self.first.log_odds(values)
+        values.T[-len(SAID_NAMES) :] = what_was_said(probability(of_first), features)
+        of_second = self.second.log_odds(values)
         return probability(_with_groups(SHARE_OF_ROUND * (of_first + of_second), features))
 
 
@@ -209,8 +213,8 @@ def probability(log_odds: NDArray[np.generic]) -> NDArray[np.float64]:
     return made
 
 
-def python_what_was_said(said: NDArray[np.float64], features: Features) -> dict[str, NDArray[np.float64]]:
-    """The features of the second round: what the first said of each block, and of those around it."""
+def python_what_was_said(said: NDArray[np.float64], features: Features) -> NDArray[np.float64]:
+    """What the first round said of each block, and of those around it: a row for each of ``SAID_NAMES``."""
     count = len(said)
     index = np.arange(count)
     weights = np.minimum(features.lengths, FULL_WEIGHT).astype(np.float64)
@@ -235,7 +239,7 @@ def python_what_was_said(said: NDArray[np.float64], features: Features) -> dict[
     most = np.zeros(len(of_group))
     np.maximum.at(most, features.groups, said)
     likely = np.flatnonzero(said >= 0.5)
-    return made | {
+    made |= {
         "said_group": of_group[features.groups],
         "said_group_most": most[features.groups],
         "from_first_likely": (index - likely[0] if len(likely) else np.full(count, -999)).astype(np.float64),
@@ -245,6 +249,7 @@ def python_what_was_said(said: NDArray[np.float64], features: Features) -> dict[
         "said_page_sum": np.full(count, weighted[-1]),
         "said_most": np.full(count, said.max()),
     }
+    return np.stack([made[name] for name in SAID_NAMES])
 
 
 try:
@@ -269,10 +274,12 @@ def load_model(raw: bytes, digest: str) -> ContentModel:
     if sha256(raw).hexdigest() != digest:
         raise ValueError(f"{MODEL_FILE} is not the content model of this version; install scrapy-simdedup anew")
     with np.load(io.BytesIO(raw), allow_pickle=False) as arrays:
+        names_of = {number: str(arrays[f"names{number}"]).split() for number in (1, 2)}
+        names = (*sorted({*names_of[1], *names_of[2]}.difference(SAID_NAMES)), *SAID_NAMES)
         rounds = [
             Trees(
-                tuple(str(arrays[f"names{number}"]).split()),
-                arrays[f"columns{number}"],
+                names,
+                np.array([names.index(name) for name in names_of[number]], np.uint8)[arrays[f"columns{number}"]],
                 arrays[f"borders{number}"],
                 arrays[f"leaves{number}"].astype(np.int32),
                 int(arrays[f"bias{number}"]),
