@@ -366,6 +366,19 @@ def test_it_keeps_the_same_of_a_page(html: str, data: st.DataObject | None) -> N
         assert all(keeps_alike(root, chosen) for chosen in ([True] * count, [False] * count, *some))
 
 
+_places = st.sampled_from(
+    ["a href=#b", "a href='#'", "a href=#é name=b", "a id='' name=é", "p id=b", "li id=é", "b", "svg"]
+)
+
+
+@given(st.lists(_places, max_size=9), st.integers(0, content_tree.MAX_INSIDE + 3))
+@example(["a href=#b", "p", "a href=#é", "p id=b", "li id=b", "a name=é"], content_tree.MAX_INSIDE)
+def test_it_finds_the_same_links_inside_of_a_page(tags: list[str], inside: int) -> None:
+    html = "".join(f"<{tag}>text{'' if number % 3 else '</' + tag.split()[0] + '>'}" for number, tag in enumerate(tags))
+    root = parse(f"<!DOCTYPE html><body>{html}{'<i></i>' * inside}", with_html_methods=False).root
+    assert root is None or _content_tree.inner_links(root) == content_tree.python_inner_links(root)
+
+
 _words = st.one_of(st.text(max_size=30), st.text(SIGNS, max_size=9), st.text("ab+#\u0301\xb2\x1eé東", max_size=90))
 
 

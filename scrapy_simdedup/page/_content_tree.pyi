@@ -1,3 +1,4 @@
-from scrapy_simdedup.page.content_tree import python_build_content_tree
+from scrapy_simdedup.page.content_tree import python_build_content_tree, python_inner_links
 
 build_content_tree = python_build_content_tree
+inner_links = python_inner_links

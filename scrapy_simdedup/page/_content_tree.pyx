@@ -4,7 +4,9 @@
 cimport cython
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from libc.string cimport strcmp
-from lxml.includes.etreepublic cimport _Document, _Element, elementFactory, import_lxml__etree, tailOf, textOf
+from lxml.includes.etreepublic cimport (
+    _Document, _Element, attributeValueFromNsName, elementFactory, import_lxml__etree, tailOf, textOf
+)
 from lxml.includes.tree cimport XML_CDATA_SECTION_NODE, XML_ELEMENT_NODE, XML_TEXT_NODE, xmlAttr, xmlNode
 
 from lxml import etree
@@ -29,6 +31,7 @@ cdef unsigned int SKIPPED = _roles.SKIPPED
 cdef object ContentNode = _twin.ContentNode
 cdef str DROPPED = _twin._DROPPED
 cdef str BREAK = _twin._BREAK
+cdef Py_ssize_t MAX_INSIDE = _twin.MAX_INSIDE
 
 
 cdef struct Around:
@@ -252,6 +255,51 @@ cdef class Tree:
         if self.line_leaves:
             self.line_leaves.clear()
         return 0
+
+
+def inner_links(_Element root not None):
+    """See :func:`scrapy_simdedup.page.content_tree.python_inner_links`."""
+    cdef list links = []
+    cdef dict places = {}
+    cdef xmlNode* element = root._c_node
+    cdef xmlNode* within
+    cdef Py_ssize_t number = 0, inside
+    cdef object name
+    while element is not NULL:
+        if is_link(element) and has_attribute(element, b"href"):
+            name = attributeValueFromNsName(element, NULL, b"href")
+            if name[0:1] == "#" and len(name) > 1:
+                links.append((number, name[1:]))
+        element, number = next_element(element, root._c_node), number + 1
+    if len(links) < 2:
+        return [], {}
+    for _, name in links:
+        places[name] = None
+    element, number = root._c_node, 0
+    while element is not NULL:
+        name = attributeValueFromNsName(element, NULL, b"id") if has_attribute(element, b"id") else None
+        if not name and is_link(element) and has_attribute(element, b"name"):
+            name = attributeValueFromNsName(element, NULL, b"name")
+        if name and name in places and places[name] is None:
+            within, inside = next_element(element, element), 0
+            while within is not NULL and inside <= MAX_INSIDE:
+                within, inside = next_element(within, element), inside + 1
+            places[name] = number, inside
+        element, number = next_element(element, root._c_node), number + 1
+    return links, {name: place for name, place in places.items() if place is not None}
+
+
+cdef inline bint is_link(xmlNode* element) noexcept:
+    return strcmp(<const char*> element.name, b"a") == 0 and (element.ns is NULL or element.ns.href is NULL)
+
+
+cdef xmlNode* next_element(xmlNode* element, xmlNode* around) noexcept:
+    """The next element in document order, inside of another or that one."""
+    cdef xmlNode* found = first_element(element.children)
+    while found is NULL and element is not around:
+        found = first_element(element.next)
+        element = element.parent
+    return found
 
 
 cdef inline xmlNode* first_element(xmlNode* node) noexcept:

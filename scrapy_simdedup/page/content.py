@@ -12,15 +12,14 @@ from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from itertools import islice
-from typing import Any, cast
+from typing import Any
 
-from lxml import etree
 from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.amounts import is_price
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
+from scrapy_simdedup.page.content_tree import MAX_INSIDE, inner_links
 from scrapy_simdedup.page.metadata import find_metadata
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import COMMENT, H1, HEADING, TAG_IDS, role_words
@@ -33,8 +32,6 @@ MIN_LIMIT = 1_000
 """Characters of Markdown that are allowed however short the HTML is."""
 MAX_ROW_LENGTH = 2_000
 """Characters of a row above which a table is taken for the layout of a page."""
-MAX_NOTE_ELEMENTS = 100
-"""Elements inside of a note; what holds more is a part of the page."""
 MAX_NOTE_LENGTH = 2_000
 MAX_TO_PRICE = 10
 """Blocks from a price to the text below it that is chosen."""
@@ -49,7 +46,6 @@ _DEFINITIONS = TAG_IDS["dl"]
 _NOT_IN_DEFINITIONS = frozenset(TAG_IDS[tag] for tag in ("h1", "h2", "h3", "h4", "form"))
 _ROWS = frozenset({TAG_IDS["tr"], TAG_IDS["pre"]})
 _NOT_IN_TABLES_OF_DATA = frozenset(TAG_IDS[tag] for tag in ("table", "h1", "h2", "h3", "h4", "h5", "h6", "form"))
-_links_inside = etree.XPath("//a[starts-with(@href, '#') and string-length(@href) > 1]")
 logger = logging.getLogger(__name__)
 
 
@@ -252,16 +248,16 @@ def notes_of(root: HtmlElement, tree: BlockTree, chosen: Sequence[bool]) -> set[
     So do footnotes in any software and language. They stand far below their text, often among lists of links, so that
     the content model leaves many of them out. The tree is made with ``detailed=True``.
     """
-    links: list[Any] = cast("list[Any]", _links_inside(root))
-    if len(links) < 2:  # one there and one back
+    links, places = inner_links(root)
+    if not links:  # it takes one there and one back
         return set()
     last = tree.last_elements
-    block_of, targets = _blocks_of(root, last, links)
+    notes_at = {name: _blocks_of(last, *place) for name, place in places.items()}
     pointed: dict[int, set[int]] = defaultdict(set)
     """For each block, the first blocks of what its links lead to."""
     notes: dict[tuple[int, int], range] = {}
-    for link, block in zip(links, block_of, strict=True):
-        note = targets.get(link.get("href")[1:])
+    for number, name in links:
+        note, block = notes_at.get(name), bisect_left(last, number)
         if note:
             pointed[block].add(note[0])
             if block < note[0] and chosen[block]:
@@ -274,21 +270,11 @@ def notes_of(root: HtmlElement, tree: BlockTree, chosen: Sequence[bool]) -> set[
     return found
 
 
-def _blocks_of(root: HtmlElement, last: Sequence[int], links: Sequence[Any]) -> tuple[list[int], dict[str, range]]:
-    """The block of each link, and the blocks of each element that the links name and that may be a note."""
-    wanted = {link.get("href")[1:] for link in links}
-    of_links = dict.fromkeys(links, 0)
-    targets: dict[str, range] = {}
-    for number, element in enumerate(root.iter("*")):
-        if element in of_links:
-            of_links[element] = bisect_left(last, number)
-        name = element.get("id") or (element.get("name") if element.tag == "a" else None)
-        if name is not None and name in wanted and name not in targets:
-            inside = sum(1 for _ in islice(element.iterdescendants("*"), MAX_NOTE_ELEMENTS + 1))
-            first = bisect_left(last, number)
-            end = min(max(bisect_right(last, number + inside), first + 1), len(last))
-            targets[name] = range(first, end if inside <= MAX_NOTE_ELEMENTS else first + 1)
-    return [of_links[link] for link in links], targets
+def _blocks_of(last: Sequence[int], number: int, inside: int) -> range:
+    """The blocks of an element, which may be a note; the first one alone where too many elements lie in it."""
+    first = bisect_left(last, number)
+    end = min(max(bisect_right(last, number + inside), first + 1), len(last))
+    return range(first, end if inside <= MAX_INSIDE else first + 1)
 
 
 def _add_comments(tree: BlockTree, chosen: list[bool]) -> None:

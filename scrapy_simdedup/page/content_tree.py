@@ -20,6 +20,8 @@ _CELL_TAGS = frozenset({"td", "th", "tr"})
 """Elements that are kept where they are empty, as the cells behind them would move otherwise."""
 MAX_BASE_LENGTH = 1_000
 """Characters of a base address; with a longer one the links of a page could take up memory without bounds."""
+MAX_INSIDE = 100
+"""Elements inside of another that are counted; what holds more is a part of the page."""
 MAX_LEVELS_TO_PICTURE = 8
 """Elements between an image and the ``<picture>`` around it."""
 _base_of = cast(
@@ -216,10 +218,36 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
     return children[0] if children and isinstance(children[0], ContentNode) else None
 
 
+def python_inner_links(root: HtmlElement) -> tuple[list[tuple[int, str]], dict[str, tuple[int, int]]]:
+    """The links of a page to places of its own, and these places.
+
+    Of each link the number of its element in document order and the name that it leads to; for each name the number of
+    the first element that has it, and how many elements lie inside, at most one more than :data:`MAX_INSIDE`. Nothing
+    where there are no two links.
+    """
+    links: list[tuple[int, str]] = []
+    named: dict[str, tuple[int, HtmlElement]] = {}
+    for number, element in enumerate(root.iter("*")):
+        is_link = element.tag == "a"
+        if is_link and (href := element.get("href", "")).startswith("#") and len(href) > 1:
+            links.append((number, href[1:]))
+        name = element.get("id") or (element.get("name") if is_link else None)
+        if name:
+            named.setdefault(name, (number, element))
+    if len(links) < 2:
+        return [], {}
+    places = {name: named[name] for _, name in links if name in named}
+    return links, {
+        name: (number, sum(1 for _ in islice(element.iterdescendants("*"), MAX_INSIDE + 1)))
+        for name, (number, element) in places.items()
+    }
+
+
 try:
     from scrapy_simdedup.page._content_tree import build_content_tree as build_content_tree  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_tree import inner_links as inner_links  # noqa: PLC0414 - for others, too
 except (ImportError, TypeError, ValueError):  # installed without a compiler, or beside an lxml it was not compiled for
-    build_content_tree = python_build_content_tree
+    build_content_tree, inner_links = python_build_content_tree, python_inner_links
 
 
 class Addresses:
