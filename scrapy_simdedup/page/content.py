@@ -19,7 +19,7 @@ from lxml.html import HtmlElement
 from scrapy_simdedup.page.amounts import is_price
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
 from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
-from scrapy_simdedup.page.content_tree import MAX_INSIDE, inner_links
+from scrapy_simdedup.page.content_tree import MAX_INSIDE, inner_links, single_spaced
 from scrapy_simdedup.page.metadata import find_metadata
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.page.roles import COMMENT, H1, HEADING, TAG_IDS, role_words
@@ -111,7 +111,7 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
         tree = build_block_tree(root, role_words(settings.role_words), detailed=True)
         chosen = find_content_blocks(root, tree, settings.extractor)
         markdown = to_markdown(root, chosen, url=url, limit=MAX_GROWTH * len(html) + MIN_LIMIT)
-        text = "\n".join(" ".join(block.split()) for block, is_own in zip(tree.texts, chosen, strict=True) if is_own)
+        text = "\n".join(single_spaced(block) for block, is_own in zip(tree.texts, chosen, strict=True) if is_own)
     except Exception:  # what no test has thought of must not cost the item that carries the content
         logger.warning("No Markdown could be made of %s, its text stands in", url or "a page", exc_info=True)
         markdown = text = " ".join("".join(root.itertext()).split())
@@ -230,8 +230,8 @@ def _blocks_inside(
     The tags are numbers of ``TAG_IDS``.
     """
     around, mixed = [0], set[int]()
-    for box in range(1, len(tree.box_parents)):
-        tag, outer = tree.box_tags[box], around[tree.box_parents[box]]
+    for box, (tag, parent) in enumerate(zip(tree.box_tags[1:], tree.box_parents[1:], strict=True), start=1):
+        outer = around[parent]
         if outer and tag in not_inside:
             mixed.add(outer)
         around.append(outer if tag not in tags or (outer and outermost) else box)
@@ -283,11 +283,13 @@ def _add_comments(tree: BlockTree, chosen: list[bool]) -> None:
     The references that the model learned from have none of them. With them go those at such places below, as on the
     last answer; not the comments below an article, and no box that holds a chosen block.
     """
+    if not tree.named_roles & COMMENT:
+        return
     around = [0]
     for box in range(1, len(tree.box_parents)):
         around.append(around[tree.box_parents[box]] or (box if tree.box_roles[box] & COMMENT else 0))
     found: dict[int, list[int]] = defaultdict(list)
-    for number, box in enumerate(tree.boxes if any(around) else ()):
+    for number, box in enumerate(tree.boxes):
         found[around[box]].append(number)
     first, last = chosen.index(True), len(chosen) - 1 - chosen[::-1].index(True)
     whole = {box: blocks for box, blocks in found.items() if box and not any(chosen[number] for number in blocks)}

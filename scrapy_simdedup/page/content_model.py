@@ -160,9 +160,8 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
 def _likely_gaps(probabilities: NDArray[np.float64], taken: Sequence[int], first_text: int) -> Iterator[slice]:
     """The blocks between two that are taken, where all of them are likely enough."""
     for before, behind in pairwise(taken):
-        gap = slice(before + 1, behind)
         if behind - before > 1 and (before >= first_text or behind - before == 2):
-            least = MIN_IN_TEXT if before >= first_text else MIN_BETWEEN
+            gap, least = slice(before + 1, behind), MIN_IN_TEXT if before >= first_text else MIN_BETWEEN
             if probabilities[gap].min() >= least:
                 yield gap
 

@@ -218,6 +218,17 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
     return children[0] if children and isinstance(children[0], ContentNode) else None
 
 
+def single_spaced(text: str) -> str:
+    """A text with single blanks for all white space, as most texts are.
+
+    >>> single_spaced("\\tOne\\xa0 line\\n")
+    'One line'
+    """
+    # No white space can be printed but the blank.
+    is_spaced = text.isprintable() and "  " not in text and not text.startswith(" ") and not text.endswith(" ")
+    return text if is_spaced else " ".join(text.split())
+
+
 def python_inner_links(root: HtmlElement) -> tuple[list[tuple[int, str]], dict[str, tuple[int, int]]]:
     """The links of a page to places of its own, and these places.
 

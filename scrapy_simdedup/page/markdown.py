@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonprefix
 from typing import TYPE_CHECKING, NamedTuple
 
-from scrapy_simdedup.page.content_tree import Addresses, Child, ContentNode, build_content_tree
+from scrapy_simdedup.page.content_tree import Addresses, Child, ContentNode, build_content_tree, single_spaced
 from scrapy_simdedup.page.markdown_inline import Inline, fenced_code
 
 if TYPE_CHECKING:
@@ -43,9 +43,11 @@ def _join_blocks(blocks: Sequence[MarkdownBlock], limit: int | None) -> Iterator
     before: MarkdownBlock | None = None
     for block in blocks:
         between = ""
-        if before is not None:
+        if before is not None and (block.tight or not before.line_prefix):
+            between = "\n" if block.tight else "\n\n"
+        elif before is not None:
             common = commonprefix((before.line_prefix, block.first_prefix))  # noqa: RUF071 - they are no paths
-            between = "\n" if block.tight else f"\n{common.rstrip()}\n"
+            between = f"\n{common.rstrip()}\n"
         text = block.text
         if block.line_prefix and "\n" in text:
             blank = block.line_prefix.rstrip()
@@ -137,7 +139,7 @@ class _Layout:
     def _block(self, node: ContentNode, container: _Container, link: str, depth: int) -> None:
         tag = node.tag
         if tag in _HEADINGS:
-            text = " ".join(self._inline.line(node.children, link).split())
+            text = single_spaced(self._inline.line(node.children, link))
             self._add(container, text and _HEADINGS[tag] + text)
         elif tag == "pre":
             self._add(container, fenced_code(node))

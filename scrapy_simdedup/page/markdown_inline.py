@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from itertools import islice
 from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.content_tree import Child, ContentNode
+from scrapy_simdedup.page.content_tree import Child, ContentNode, single_spaced
 
 if TYPE_CHECKING:
     from scrapy_simdedup.page.content_tree import Addresses
@@ -21,9 +21,9 @@ _MARKUP = re.compile(
     r"|(?<![^\W_])_+|_+(?![^\W_])|\](?=[(\[:]|$)|~(?=~|$)|(?<=~)~|^~|!$"
 )
 """What Markdown would read as markup in the middle of a text."""
-_MAY_HAVE_MARKUP = re.compile(r"[\\`<&*_\]~!]")
+_MARKUP_SIGNS = tuple("\\`<&*_]~!")
 _BRACKETS = re.compile(r"[\[\]]")
-_LINE_START = re.compile(r"[#>=\-*+\d]")
+_LINE_STARTS = frozenset("#>=-*+")
 _BLOCK_START = re.compile(r"(?:#{1,6}(?=\s|$)|[>=]|[*+](?=\s|$)|-+(?=\s|$)|-{3})")
 _MARK_SIGNS = frozenset("*_~`")
 _UNKNOWN = "x"
@@ -49,10 +49,9 @@ class Inline:
         "" without one.
         """
         if len(children) == 1 and isinstance(children[0], str) and not link:  # as most lines
-            return _escaped_start(" ".join(escape_text(children[0]).split()))
+            return _escaped_start(single_spaced(escape_text(children[0])))
         text = self._inline(children, 0, "", in_link=bool(link))
-        lines = [" ".join(line.split()) for line in text.split("\n")] if "\n" in text else [" ".join(text.split())]
-        made = [_escaped_start(line) for line in lines]
+        made = [_escaped_start(single_spaced(line)) for line in text.split("\n")]
         if link:
             made = [f"[{line}]({_address(link)})" if line else "" for line in made]
         if len(made) == 1:
@@ -136,8 +135,10 @@ _EMPTY_LINES = re.compile(r"[ \n]*\n[ \n]*\n[ \n]*")
 
 def escape_text(text: str, *, in_link: bool = False) -> str:
     """A text in which nothing is read as markup, but at the beginning of a line; white space becomes spaces."""
-    if _MAY_HAVE_MARKUP.search(text):
-        text = _MARKUP.sub(_escape, text)
+    for sign in _MARKUP_SIGNS:  # to look for one after the other is faster than a set of them
+        if sign in text:
+            text = _MARKUP.sub(_escape, text)
+            break
     if in_link and ("[" in text or "]" in text):
         text = _BRACKETS.sub(_ESCAPED, text.replace("\\]", "]"))
     return text.replace("\n", " ")
@@ -153,8 +154,9 @@ def _address(address: str) -> str:
 
 
 def _escaped_start(line: str) -> str:
-    if not _LINE_START.match(line):
-        ticks = _TICKS.match(line)
+    first = line[:1]
+    if first not in _LINE_STARTS and not first.isdecimal():
+        ticks = _TICKS.match(line) if first == "\\" else None
         if ticks and line.count("`") == len(ticks[0]) // 2:  # no code span begins where there are no others
             return "\\" + line[: ticks.end()].replace("\\", "") + line[ticks.end() :]
         return line
