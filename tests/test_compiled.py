@@ -397,6 +397,7 @@ def test_it_finds_the_same_words(texts: list[str], hashes: WordHasher) -> None:
     assert words.tolist() == same_words.tolist()
     assert counts.tolist() == same_counts.tolist()
     assert [*map(_hashing.split_words, texts)] == [*map(split_words, texts)]
+    assert [*map(_content_tree.single_spaced, texts)] == [*map(content_tree.python_single_spaced, texts)]
 
 
 @given(st.lists(st.integers(0, 7)), st.integers(1, 6))

@@ -289,6 +289,20 @@ def inner_links(_Element root not None):
     return links, {name: place for name, place in places.items() if place is not None}
 
 
+def single_spaced(str text not None):
+    """See :func:`scrapy_simdedup.page.content_tree.python_single_spaced`."""
+    cdef Py_UCS4 sign
+    cdef bint is_after_blank = True
+    for sign in text:
+        if sign == 32 and not is_after_blank:
+            is_after_blank = True
+        elif (sign <= 32 or sign >= 127) and sign.isspace():
+            return " ".join(text.split())
+        else:
+            is_after_blank = False
+    return " ".join(text.split()) if is_after_blank else text
+
+
 cdef inline bint is_link(xmlNode* element) noexcept:
     return strcmp(<const char*> element.name, b"a") == 0 and (element.ns is NULL or element.ns.href is NULL)
 

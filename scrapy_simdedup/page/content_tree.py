@@ -218,15 +218,9 @@ def python_build_content_tree(root: HtmlElement, is_chosen: Iterable[bool]) -> C
     return children[0] if children and isinstance(children[0], ContentNode) else None
 
 
-def single_spaced(text: str) -> str:
-    """A text with single blanks for all white space, as most texts are.
-
-    >>> single_spaced("\\tOne\\xa0 line\\n")
-    'One line'
-    """
-    # No white space can be printed but the blank.
-    is_spaced = text.isprintable() and "  " not in text and not text.startswith(" ") and not text.endswith(" ")
-    return text if is_spaced else " ".join(text.split())
+def python_single_spaced(text: str) -> str:
+    """A text with single blanks for all white space, and none around it; most texts are so already."""
+    return " ".join(text.split())
 
 
 def python_inner_links(root: HtmlElement) -> tuple[list[tuple[int, str]], dict[str, tuple[int, int]]]:
@@ -257,8 +251,10 @@ def python_inner_links(root: HtmlElement) -> tuple[list[tuple[int, str]], dict[s
 try:
     from scrapy_simdedup.page._content_tree import build_content_tree as build_content_tree  # noqa: PLC0414 - for others, too
     from scrapy_simdedup.page._content_tree import inner_links as inner_links  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_tree import single_spaced as single_spaced  # noqa: PLC0414 - for others, too
 except (ImportError, TypeError, ValueError):  # installed without a compiler, or beside an lxml it was not compiled for
     build_content_tree, inner_links = python_build_content_tree, python_inner_links
+    single_spaced = python_single_spaced
 
 
 class Addresses:
