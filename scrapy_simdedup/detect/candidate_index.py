@@ -323,4 +323,4 @@ def hamming_search(
 
 def to_words(simhash: int, count: int) -> NDArray[np.uint64]:
     """The simhash as 64-bit words, the lowest first."""
-    return np.array([simhash >> 64 * number & 0xFFFF_FFFF_FFFF_FFFF for number in range(count)], np.uint64)
+    return np.frombuffer(simhash.to_bytes(8 * count, "little"), "<u8")

@@ -83,7 +83,7 @@ class CopyCheck:
         fp, drop = page.fingerprint, page.settings.drop_threshold
         self._last_query, self._sampled = (fp.body, NO_RECORD), None
         if not len(rows):
-            return rows, np.ones(0)
+            return rows, np.empty(0)
         if fp.unjudged:
             similarity = np.where(self._originals.identity_differs(rows, fp), BELOW_THRESHOLD_FACTOR * drop, 1.0)
         else:
@@ -102,7 +102,7 @@ class CopyCheck:
         chosen = ((resemblances >= least) | (many["exact"] == one["exact"])).nonzero()[0]
         rows, many = rows[chosen], many[chosen]
         if not len(rows):
-            return rows, np.ones(0)
+            return rows, np.empty(0)
         scores = self._method.score(one, many, resemblances[chosen])
         similarity = scores.similarity_under(identical)
         if fp.identity:

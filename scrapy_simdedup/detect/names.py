@@ -128,18 +128,22 @@ def marks_of_url(url: str) -> tuple[str, frozenset[str]]:
     >>> [marks_of_url(f"http://site.example/{rest}")[0] for rest in ("post?replytocom=3", "login?next=/post&lang=en")]
     ['/post', '/login /post']
     """
-    try:
-        parts = urlsplit(url)
-    except ValueError:
-        return url, frozenset({_shortened(f"path {url}")})
-    parameters = query_parameters(parts.query)[:MAX_URL_TOKENS]
+    parameters: list[tuple[str, str]] = []
+    if _PLAIN_URL.fullmatch(url):  # as most are, whose parts are found sooner
+        path = url[url.index("/", len("https://")) :]
+    else:
+        try:
+            parts = urlsplit(url)
+        except ValueError:
+            return url, frozenset({_shortened(f"path {url}")})
+        path, parameters = parts.path, query_parameters(parts.query)[:MAX_URL_TOKENS]
     asked = [value for _, value in parameters if value.startswith(("/", "http://", "https://"))]
-    words = [word.lower() for word in parts.path.split("/") if word]
+    words = [word.lower() for word in path.split("/") if word]
     tokens = {f"path {word}" for word in words[:MAX_URL_TOKENS]}
     if words:
         tokens.add(f"end {words[-1]}")
     tokens.update([f"query {name}={value}" for name, value in parameters])
-    return " ".join([parts.path, *asked]), frozenset(map(_shortened, tokens))
+    return " ".join([path, *asked]), frozenset(map(_shortened, tokens))
 
 
 def are_unrelated(url: str, other: str) -> bool:

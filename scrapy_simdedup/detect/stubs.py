@@ -131,7 +131,7 @@ class _ContentUrls:
 
         An article at its own path is no record, whatever is added to its URL to print it or to reply to somebody.
         """
-        if not self.is_family or self.may_be_thread:
+        if 1 + len(self.texts) < MIN_QUERIES_OF_RECORDS or not self.is_family or self.may_be_thread:
             return False
         _, first = marks_of_url(self.samples[0])
         names = {name for token in first if (name := _parameter(token))}

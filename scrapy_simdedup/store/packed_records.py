@@ -195,24 +195,24 @@ class PackedRecords:
         lender = self._lender(slot)
         original = packed[:history_at] if lender is None else self.key(lender)
         url, fingerprint = self._unpack(packed[content_at:], lender, url_size, row)
-        return Record(
-            url=url.decode("utf-8", "surrogatepass"),
-            key=self.key(slot),
-            fingerprint=fingerprint,
-            run=run,
-            worker=worker,
-            state=state,
-            kind=kind,
-            similarity=None if math.isnan(similarity) else similarity,
-            original=original or None,
-            first_seen=first_seen,
-            last_seen=last_seen,
-            last_changed=last_changed,
-            visits=visits,
-            changes=changes,
-            handler=handler,
-            id=self.ids[slot],
-            position=position,
+        return Record(  # in the order of its fields, as to give them by their names takes four times as long
+            url.decode("utf-8", "surrogatepass"),
+            self.key(slot),
+            fingerprint,
+            run,
+            worker,
+            state,
+            kind,
+            None if math.isnan(similarity) else similarity,
+            original or None,
+            first_seen,
+            last_seen,
+            last_changed,
+            visits,
+            changes,
+            handler,
+            self.ids[slot],
+            position,
         )
 
     def key(self, slot: int) -> bytes:
