@@ -10,13 +10,13 @@
 4. Related lists and consent notices are boilerplate, whatever they are called: see
    :mod:`~scrapy_simdedup.page.boilerplate_texts`.
 5. On a page whose names give no role of a layout, as on sites that hash their names, blocks lose one class or two:
-   links and lists of links, and what lies outside the box with the headline and most of the prose, or outside the main
-   part.
+   links and lists of links, unless the page is a list, and what lies outside the box with the headline and most of the
+   prose, or outside the main part.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Sequence
 from enum import IntEnum
 from itertools import compress
@@ -43,6 +43,9 @@ MIN_PROSE_LENGTH = 200
 """Characters from which a block with fewer links is prose, and what holds it is no group of links."""
 INDEX_PAGE_LINK_SHARE = 0.5
 """Links with more than this share of the other text are what the page is about: an index, a list of results."""
+MIN_ENTRIES, ENTRY_SHARE = 5, 0.25
+"""A page without prose is a list if it has so many links by themselves, and this share of its content blocks, outside
+of groups of links, are such links: one and at most three lines below it."""
 ROOT_WITH_HEADLINE, ROOT_WITHOUT_HEADLINE = 0.4, 0.8
 """Shares of the page's prose that the content root must hold: with the headline, and on a page without one."""
 MIN_ROOT_SHARE = 0.3
@@ -221,7 +224,11 @@ def _has_main_in_widget(tree: BlockTree) -> bool:
 
 
 def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
-    """For each block, 2 in a group of links, 1 if it is a link by itself, else 0; all 0 on a page of links."""
+    """For each block, 2 in a group of links, 1 if it is a link by itself, else 0; all 0 on a page of links.
+
+    On a page without prose, links by themselves with a few lines below each are the entries of a list, however long the
+    lines are: the messages of an archive, each with its author. They count as 0.
+    """
     lengths = list(map(len, tree.texts))
     blocks = list(zip(lengths, tree.link_lengths, strict=True))
     parents, boxes = tree.box_parents, tree.boxes
@@ -242,7 +249,13 @@ def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
     content = _content_lengths(tree, is_content)
     in_links = sum(compress(content, found))
     others = sum(content) - in_links
-    return [0] * len(found) if in_links > INDEX_PAGE_LINK_SHARE * others else found
+    if in_links > INDEX_PAGE_LINK_SHARE * others:
+        return [0] * len(found)
+    steps = Counter(compress(found, is_content))
+    are_entries = steps[1] >= max(MIN_ENTRIES, ENTRY_SHARE * (steps[0] + steps[1]))
+    if are_entries and not any(compress(is_prose, is_content)):
+        return [step if step > 1 else 0 for step in found]
+    return found
 
 
 def outside_content_root(tree: BlockTree, is_content: Sequence[bool], is_marked: Sequence[bool]) -> list[bool]:
