@@ -218,8 +218,18 @@ class OwnTextSearch:
         return mine is not None and not self._clocks and any(mine.sequence == of.sequence for of in self._kept)
 
     def _text(self) -> int:
-        """The words of one long text; 0 if there is none, as in the next steps."""
+        """The words of one long text; 0 if there is none, as in the next steps.
+
+        Of pages so long that a new text may show no more of itself than an edited word, each long text counts that may
+        be new.
+        """
         most = int(self._words.max(initial=0))
+        if most <= self._limit and self._found.hides(self._novel_words):
+            words = novelty.words_of_units(self._units)
+            may_be_own = self._found.may_be_own & self._units.of_content & (words > self._novel_words)
+            if self._others.are_known and may_be_own.any():
+                may_be_own &= ~self._others.have(self._units, may_be_own)
+            most = int(words[may_be_own].max(initial=0))
         return most if most > self._limit else 0
 
     def _neighbours(self) -> int:

@@ -109,9 +109,19 @@ class LookUp(NamedTuple):
         """Estimate the words of each block that the other pages lack, shape (m,); of blocks of a few words 0."""
         words = words_of_units(self.units)
         lacked = np.minimum(words, self.missing * SAMPLE_OF / np.maximum(1e-9, self.sampling * self.shown))
-        expected = self.shown * self.looked_up
-        is_whole = self.missing >= np.maximum(_least_missing(expected, (1 - self.shown) * expected), MIN_MISSING)
+        is_whole = self.may_be_own & (self.missing >= MIN_MISSING)
         return np.where(words > MIN_OWN_WORDS, np.where(is_whole, words, lacked), 0).astype(np.intp)
+
+    @property
+    def may_be_own(self) -> Mask:
+        """Which blocks may be missing as a whole: as much of them is missing as of a text that is not there at all."""
+        expected = self.shown * self.looked_up
+        found: Mask = (self.missing > 0) & (self.missing >= _least_missing(expected, (1 - self.shown) * expected))
+        return found
+
+    def hides(self, words: int) -> bool:
+        """Whether the pages are so long that of a text of some words too few shingles are looked up to tell it."""
+        return words * self.sampling < MIN_SAMPLES * SAMPLE_OF
 
     def longest_own_run(self, asked: Mask) -> OwnRun:
         """The neighbouring blocks that are as a whole the page's own, three of them at least.

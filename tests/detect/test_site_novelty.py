@@ -361,6 +361,27 @@ NEW_LINES = {
 }
 
 
+@pytest.mark.parametrize("editions", [1, 3])
+@on_asyncio
+async def test_a_paragraph_keeps_a_chapter_of_twelve_thousand_words(editions: int) -> None:
+    """The records of such pages tell of some four of its shingles, by lot, whether they are there."""
+    paragraphs, kept = [f"<p>{said(number, 40)}" for number in range(300)], []
+
+    def chapter(*own: str) -> str:
+        return f"<title>Installing</title><h1>Installing</h1>{''.join([*paragraphs[:200], *own, *paragraphs[200:]])}"
+
+    for secret in range(10):
+        async with NearDuplicateDetector(secret=f"edition {secret}") as detector:
+            for edition in range(editions):
+                own = [f"<p>{said((edition, part), 40)}" for part in range(8 * edition)]
+                await detector.add(chapter(*own), url=f"https://docs.example/{edition}/install")
+            page = chapter(f"<p>{said('s390', 40)}")
+            kept.append((await detector.add(page, url="https://docs.example/s390/install")).reason == "own_text")
+            again = await detector.add(page, url="https://docs.example/print/s390/install")
+            assert again.is_duplicate
+    assert sum(kept) >= 8
+
+
 @pytest.mark.parametrize("shape", LINES)
 @pytest.mark.parametrize("added", NEW_LINES)
 @on_asyncio
