@@ -43,7 +43,6 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
-from typing import NamedTuple
 from urllib.parse import unquote_plus
 
 import numpy as np
@@ -55,6 +54,7 @@ from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.novelty import FilterBank
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
 
@@ -87,13 +87,6 @@ _NUMBER = re.compile(r"\d+")
 _BEHIND_ADDRESS = "/.,;:)]"
 
 
-class SampledTexts(NamedTuple):
-    """The text units of pages that stand for a site."""
-
-    units: list[TextUnits]
-    filters: novelty.FilterBank
-
-
 class OtherPages:
     """The pages that stand for a site beside a page: none of them is near it.
 
@@ -105,7 +98,7 @@ class OtherPages:
     """
 
     def __init__(
-        self, sampled: int, count: int, headlines: Callable[[], NDArray[np.void]], texts: Callable[[], SampledTexts]
+        self, sampled: int, count: int, headlines: Callable[[], NDArray[np.void]], texts: Callable[[], FilterBank]
     ) -> None:
         self.sampled, self._headlines, self._texts = sampled, headlines, texts
         self.are_known: bool = sampled >= MIN_SAMPLE and count > 0
@@ -113,8 +106,7 @@ class OtherPages:
 
     def have(self, units: PageUnits, asked: Mask) -> Mask:
         """Which of the blocks that are asked for stand on one of the pages."""
-        found: Mask = np.logical_or.reduce(novelty.are_on(units, self._texts().filters, asked))
-        return found
+        return np.logical_or.reduce(self._texts().have(units, asked)) if asked.any() else asked
 
     def have_rows(self, units: PageUnits) -> Mask:
         """Which blocks stand on one of the pages at the same place."""
@@ -203,7 +195,7 @@ class OwnTextSearch:
         words -= np.minimum(words, _words_of_addresses(self._units, self._urls, words > 0))
         words[~self._units.of_content & (words <= self._novel_words)] = 0
         is_long = words > self._limit  # shorter texts keep no page, wherever else they stand
-        if self._others.are_known and is_long.any():
+        if self._others.are_known:
             words[self._others.have(self._units, is_long)] = 0
         return words
 
@@ -227,20 +219,17 @@ class OwnTextSearch:
         if most <= self._limit and self._found.hides(self._novel_words):
             words = novelty.words_of_units(self._units)
             may_be_own = self._found.may_be_own & self._units.of_content & (words > self._novel_words)
-            if self._others.are_known and may_be_own.any():
+            if self._others.are_known:
                 may_be_own &= ~self._others.have(self._units, may_be_own)
             most = int(words[may_be_own].max(initial=0))
         return most if most > self._limit else 0
 
     def _neighbours(self) -> int:
         """The words of neighbouring lines that are one text together."""
-        run = self._found.longest_own_run(self._asked & self._units.of_content)
-        if run.words <= self._limit:
-            return 0
-        is_known = self._others.are_known
-        return (
-            0 if is_known and self._others.have(self._units.joined(run.blocks), np.ones(1, np.bool_))[0] else run.words
-        )
+        words, blocks = self._found.longest_own_run(self._asked & self._units.of_content)
+        if words > self._limit and self._others.are_known:
+            words *= not self._others.have(self._units.joined(blocks), np.ones(1, np.bool_))[0]
+        return words if words > self._limit else 0
 
     def _lines_of_variant(self) -> int:
         """The words of the longest line of a variant, if these are two lines or many words: step 6."""
@@ -260,15 +249,13 @@ class OwnTextSearch:
         units, found = self._units, self._found
         is_missing = (found.missing > 0) & units.of_content
         asked = is_missing & (self._words > novelty.MIN_OWN_WORDS) & (found.missing >= MIN_MISSING_OF_UNNAMED)
-        for at in asked.nonzero()[0].tolist():
-            asked[at] = not is_short(units.samples[at])
+        asked = units.that_say(asked, lambda text: not is_short(text))
         is_long = any(other.joined_by for other in self._kept) and np.count_nonzero(is_missing) >= MIN_FIELDS
         if not (asked.any() or is_long) or self._is_vouched_for(by_title=True):
             return 0
         if is_long:
-            own = (at for at in self._own_lines().nonzero()[0].tolist() if is_name(units.samples[at]))
-            names = [at for at in own if not has_plain_number(units.samples[at])]
-            if len(names) >= MIN_FIELDS:
+            names = units.that_say(self._own_lines(), lambda text: is_name(text) and not has_plain_number(text))
+            if np.count_nonzero(names) >= MIN_FIELDS:
                 return int(novelty.words_of_units(units)[names].max())
         return int(self._words[asked & ~self._others.have(units, asked)].max(initial=0))
 
@@ -315,7 +302,7 @@ class OwnTextSearch:
             of_long = self._lines_of_long_page(original)
             named = self._named_by_url(of_texts | of_long, url)
             named |= self._named_by_title(lines.words & of_texts | of_long, original, url)
-            yield names | self._prices(of_texts) | named
+            yield names | units.that_say(of_texts, is_sum) | named
 
     def _names_without_headline(self, original: PageFingerprint, lines: novelty.ReplacedLines) -> Mask:
         """The lines that are names where no headline vouches: those with other words, or else some with numbers."""
@@ -330,10 +317,7 @@ class OwnTextSearch:
         units, of = self._units, original.units
         if of is None or not of.joined_by or units.is_index:
             return np.zeros_like(units.of_content)
-        found = novelty.new_units(units, [of], self._clocks) & units.of_content
-        for at in found.nonzero()[0].tolist():
-            found[at] = is_name(units.samples[at])
-        return found
+        return units.that_say(novelty.new_units(units, [of], self._clocks) & units.of_content, is_name)
 
     def _figures_of_records(self, figures: Mask, original: PageFingerprint) -> Mask:
         """The lines that differ in their numbers, where some namesakes have others in two or three of them, too."""
@@ -363,18 +347,9 @@ class OwnTextSearch:
     @cached_property
     def _first_line(self) -> Mask:
         """The first block of the content below the headline, if it is a name, be it with a number."""
-        units = self._units
-        found, below = np.zeros_like(units.of_content), units.of_content.nonzero()[0]
-        first = below[below > units.headline][:1]
-        found[first] = [is_name(units.samples[at]) for at in first.tolist()]
-        return found
-
-    def _prices(self, lines: Mask) -> Mask:
-        """The lines that have a price, be it in place of another one or of words."""
-        found = np.zeros_like(lines)
-        for at in lines.nonzero()[0].tolist():
-            found[at] = is_sum(self._units.samples[at])
-        return found
+        found, below = np.zeros_like(self._units.of_content), self._units.of_content.nonzero()[0]
+        found[below[below > self._units.headline][:1]] = True
+        return self._units.that_say(found, is_name)
 
     def _named_by_url(self, lines: Mask, original: str) -> Mask:
         """The lines that have a word at the end of the page's URL, in place of which an original's has another word."""
@@ -383,20 +358,17 @@ class OwnTextSearch:
             return found
         (place, words), (other_place, others) = _end_of(self._urls[0]), _end_of(original)
         if place == other_place and others - words:
-            for at in lines.nonzero()[0].tolist():
-                found[at] = not (words - others).isdisjoint(_words(self._units.samples[at]))
+            found |= self._units.that_say(lines, lambda text: not (words - others).isdisjoint(_words(text)))
         if day := _day_of(self._urls[0], original):
-            for at in lines.nonzero()[0].tolist():
-                found[at] |= _says_day(self._units.samples[at], day)
+            found |= self._units.that_say(lines, lambda text: _says_day(text, day))
         return found
 
     def _named_by_title(self, lines: Mask, original: PageFingerprint, url: str) -> Mask:
         """The lines that have a word of the page's title, where an original of another page has another title."""
-        found = np.zeros_like(lines)
-        if 0 != self._page.title != original.title != 0 and not lead_to_one_page(self._urls[0], url):
-            for at in lines.nonzero()[0].tolist():
-                found[at] = title_words_in(self._units, [at]) != ""
-        return found
+        if not 0 != self._page.title != original.title != 0 or lead_to_one_page(self._urls[0], url):
+            return np.zeros_like(lines)
+        words = self._units.title_words.split()
+        return self._units.that_say(lines, lambda text: not set(words).isdisjoint(_words(text)))
 
     def _own_lines(self) -> Mask:
         """The blocks of the content that no original has, nor another page of the site at the same place."""

@@ -29,12 +29,13 @@ from numpy.typing import NDArray
 from scrapy_simdedup.detect.candidate_index import DELIVERED, CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import lead_to_one_page
-from scrapy_simdedup.detect.own_text import OtherPages, OwnTextSearch, SampledTexts
+from scrapy_simdedup.detect.own_text import OtherPages, OwnTextSearch
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.novelty import FilterBank
 from scrapy_simdedup.fingerprint.text_units import Mask, TextUnits
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.urls.parts import query_parameters
@@ -184,7 +185,7 @@ class SiteNovelty:
         self._records, self._originals, self._copy_check = records, originals, copy_check
         self._units: dict[int, tuple[int, TextUnits | None]] = {}
         """By the slot of a page that stands for the site, the id of its record and the text units."""
-        self._texts = SampledTexts([], novelty.FilterBank([]))
+        self._texts = FilterBank([])
         self.variants: UrlVariants = UrlVariants()
 
     def own_text(
@@ -314,12 +315,11 @@ class SiteNovelty:
     def _text_units(self, row: int) -> TextUnits | None:
         return PageFingerprint.from_bytes(self._records.fingerprint(row)).units
 
-    def _texts_of(self, sample: Sequence[int]) -> SampledTexts:
+    def _texts_of(self, sample: Sequence[int]) -> FilterBank:
         known = self._units
         self._units = {row: self._units_of(row) for row in sample}
         if self._units != known:
-            units = [of for _, of in self._units.values() if of is not None]
-            self._texts = SampledTexts(units, novelty.FilterBank(units))
+            self._texts = FilterBank([of for _, of in self._units.values() if of is not None])
         return self._texts
 
     def _units_of(self, row: int) -> tuple[int, TextUnits | None]:

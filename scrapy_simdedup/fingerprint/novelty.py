@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import are_among
-from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, inverse_fmix64
+from scrapy_simdedup.fingerprint.hashing import Rows, inverse_fmix64
 from scrapy_simdedup.fingerprint.text_units import (
     SAMPLE_OF,
     SHARED_PLACE,
@@ -76,17 +76,8 @@ def words_of_units(units: PageUnits) -> Rows:
 def longest_own_text(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> int:
     """The most words of a block, or of neighbours, that other pages lack; 0 unless more than :data:`MIN_OWN_WORDS`."""
     found = look_up(units, others, asked)
-    most = max(int(found.own_words().max(initial=0)), found.longest_own_run(asked).words)
+    most = max(int(found.own_words().max(initial=0)), found.longest_own_run(asked)[0])
     return most if most > MIN_OWN_WORDS else 0
-
-
-class OwnRun(NamedTuple):
-    """Neighbouring blocks that other pages lack."""
-
-    words: int
-    """Words of the blocks with a letter: a row of counters says nothing."""
-    blocks: Mask
-    """Which blocks of the page these are, shape (m,)."""
 
 
 _NO_ROWS = rows_of(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
@@ -123,16 +114,17 @@ class LookUp(NamedTuple):
         """Whether the pages are so long that of a text of some words too few shingles are looked up to tell it."""
         return words * self.sampling < MIN_SAMPLES * SAMPLE_OF
 
-    def longest_own_run(self, asked: Mask) -> OwnRun:
-        """The neighbouring blocks that are as a whole the page's own, three of them at least.
+    def longest_own_run(self, asked: Mask) -> tuple[int, Mask]:
+        """The neighbouring blocks that are as a whole the page's own, three at least: their words, and which they are.
 
         A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there
         at all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
-        "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over.
+        "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over. Words
+        count in blocks with a letter: a row of counters says nothing.
         """
         blocks = np.zeros(len(asked), np.bool_)
         if self.missing.sum() < MIN_MISSING_OF_RUN:
-            return OwnRun(0, blocks)
+            return 0, blocks
         order = asked.nonzero()[0]
         missing, shown = self.missing[order], self.shown[order]
         expected = shown * self.looked_up[order]
@@ -147,11 +139,11 @@ class LookUp(NamedTuple):
         variance = ((1 - shown) * expected)[first:last].sum()
         least = max(_least_missing(expected[first:last].sum(), variance), MIN_MISSING_OF_RUN)
         if last - first < MIN_BLOCKS_OF_RUN or missing[first:last].sum() < least:
-            return OwnRun(0, blocks)
+            return 0, blocks
         blocks[order[first:last]] = True
         words, samples, run = words_of_units(self.units), self.units.samples, order[first:last].tolist()
         counts = (lettered_words(samples[at]) if is_short(samples[at]) else int(words[at]) for at in run)
-        return OwnRun(sum(counts), blocks)
+        return sum(counts), blocks
 
     def own_units(self, others: Sequence[TextUnits], clocks: Collection[int]) -> Mask:
         """Which blocks of the content no other page has, however few their words are; shape (m,).
@@ -331,9 +323,8 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
             break
         numbers |= {at for at in lines if places[at] in replaced[at]}
     numbers = {at for at in numbers & lines if has_plain_number(units.samples[at])}
-    rest = [(at, units.samples[at]) for at in sorted(lines - numbers)]
-    found.words[[at for at, text in rest if is_name(text) or is_sum(text)]] = True
-    found.numbers[sorted(numbers)] = True
+    words = [at for at in lines - numbers if is_name(units.samples[at]) or is_sum(units.samples[at])]
+    found.words[words] = found.numbers[list(numbers)] = True
     return found
 
 
@@ -453,21 +444,6 @@ def is_part(units: PageUnits, other: TextUnits) -> bool:
     return all(digest in theirs for digest in table_rows(units, 0).rows["digest"].tolist())
 
 
-def are_on(units: PageUnits, others: FilterBank, asked: Mask, share: float = SAME_SHARE) -> Mask:
-    """Which of n pages have each of m blocks asked for, that share of its shingles; False where that is not known."""
-    has = np.zeros((len(others), len(asked)), np.bool_)
-    chosen = asked & (units.lengths > 0)
-    hashes, lengths = units.hashes[np.repeat(chosen, units.lengths)], units.lengths[chosen]
-    if not len(lengths) or not len(others):
-        return has
-    starts = np.cumsum(lengths) - lengths
-    sampled = others.samples(hashes)
-    present = np.add.reduceat(sampled & others.hold(hashes), starts, axis=1, dtype=np.intp)
-    looked_up = np.add.reduceat(sampled, starts, axis=1, dtype=np.intp)
-    has[:, chosen] = (looked_up >= others.least_looked_up) & (present >= share * looked_up)
-    return has
-
-
 class FilterBank:
     """The shingle filters of other pages, looked up at once.
 
@@ -475,6 +451,7 @@ class FilterBank:
     """
 
     def __init__(self, units: Sequence[TextUnits]) -> None:
+        self.units: Sequence[TextUnits] = units
         filters = [other.shingle_filter for other in units]
         width = max(1, max(map(len, filters), default=0))
         packed = np.frombuffer(b"".join(filter_.ljust(width, b"\0") for filter_ in filters), np.uint8)
@@ -482,22 +459,23 @@ class FilterBank:
         self._sizes = np.array([[len(filter_)] for filter_ in filters], np.uint64).reshape(-1, 1)
         self._samplings = np.array([[other.sampling] for other in units], np.uint64).reshape(-1, 1)
         least = [[_least_looked_up(other.false_share, MAX_CHANCE / len(units))] for other in units]
-        self.least_looked_up = np.array(least).reshape(-1, 1)
+        self._least_looked_up = np.array(least).reshape(-1, 1)
         """Of each page, the shingles of a block that must be looked up, or they may only seem to be there; (n, 1)."""
 
-    def __len__(self) -> int:
-        return len(self._bits)
-
-    def samples(self, hashes: Hashes) -> Mask:
-        """Which of the shingles are in the sample of each page, shape (n, k)."""
-        return is_sampled(hashes, self._samplings)
-
-    def hold(self, hashes: Hashes) -> Mask:
-        """Which of the shingles are in the filter of each page, shape (n, k)."""
-        at = filter_places(hashes, self._sizes)
-        of_bytes = np.take_along_axis(self._bits, at >> 3, axis=1)
-        found: Mask = of_bytes >> (at & 7).astype(np.uint8) & 1 > 0
-        return found
+    def have(self, units: PageUnits, asked: Mask, share: float = SAME_SHARE) -> Mask:
+        """Which of n pages have each of m blocks asked for, that share of its shingles; False where it is not known."""
+        has = np.zeros((len(self.units), len(asked)), np.bool_)
+        chosen = asked & (units.lengths > 0)
+        hashes, lengths = units.hashes[np.repeat(chosen, units.lengths)], units.lengths[chosen]
+        if not len(lengths) or not len(self.units):
+            return has
+        sampled, at = is_sampled(hashes, self._samplings), filter_places(hashes, self._sizes)
+        holds = np.take_along_axis(self._bits, at >> 3, axis=1) >> (at & 7).astype(np.uint8) & 1 > 0
+        starts = np.cumsum(lengths) - lengths
+        present = np.add.reduceat(sampled & holds, starts, axis=1, dtype=np.intp)
+        looked_up = np.add.reduceat(sampled, starts, axis=1, dtype=np.intp)
+        has[:, chosen] = (looked_up >= self._least_looked_up) & (present >= share * looked_up)
+        return has
 
 
 def have_rows(units: PageUnits, others: Sequence[TextUnits]) -> Mask:

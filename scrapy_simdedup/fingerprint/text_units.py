@@ -27,7 +27,7 @@ from __future__ import annotations
 import json
 import re
 import struct
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
@@ -138,29 +138,17 @@ class PageUnits(NamedTuple):
         content = self.block_classes > BOILERPLATE
         return bool(2 * self.lengths[self.of_content].sum() < self.lengths[content].sum())
 
-    def only(self, chosen: Mask) -> PageUnits:
-        """Some of the blocks."""
-        lengths = self.lengths[chosen]
-        return PageUnits(
-            self.hashes[np.repeat(chosen, self.lengths)],
-            np.cumsum(lengths) - lengths,
-            lengths,
-            self.digests[chosen],
-            self.places[chosen],
-            self.block_classes[chosen],
-            self.pass_over[chosen],
-            [self.samples[at] for at in chosen.nonzero()[0].tolist()],
-            self.size,
-            self.comments,
-            self.title,
-            self.offer,
-        )
-
     def joined(self, chosen: Mask) -> PageUnits:
-        """Some of the blocks, one at least, as one block; it has the place and the digest of the first one."""
-        some = self.only(chosen)
-        first = some.only(np.arange(len(some.lengths)) == 0)
-        return first._replace(hashes=some.hashes, lengths=some.lengths.sum(keepdims=True))
+        """The shingles of some blocks as those of one block, of which nothing else is known."""
+        hashes = self.hashes[np.repeat(chosen, self.lengths)]
+        return self._replace(hashes=hashes, lengths=np.array([len(hashes)]))
+
+    def that_say(self, blocks: Mask, test: Callable[[str], bool]) -> Mask:
+        """Those of some blocks whose texts pass a test, which is given their beginnings; shape (m,)."""
+        found: Mask = blocks.copy()
+        for at in blocks.nonzero()[0].tolist():
+            found[at] = test(self.samples[at])
+        return found
 
     def without(self, clocks: Collection[int]) -> Mask:
         """Which blocks are rows of the unit table and stand at none of some places."""

@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.hashing import Rows, word_hasher
-from scrapy_simdedup.fingerprint.novelty import FilterBank, are_on, new_units
+from scrapy_simdedup.fingerprint.novelty import FilterBank, new_units
 from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
 from scrapy_simdedup.fingerprint.text_units import (
     NUMBERED,
@@ -247,7 +247,7 @@ def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, at: Row
     """The rows that an earlier version lacked also outside of its content; ``at`` says which block each row has."""
     asked = np.zeros(len(units.lengths), np.bool_)
     asked[at[added]] = True
-    stood_there = are_on(units, FilterBank([before]), asked, 1.0)[0][at]
+    stood_there = FilterBank([before]).have(units, asked, 1.0)[0][at]
     return [number for number in added if not stood_there[number]]
 
 
