@@ -124,7 +124,7 @@ def page_units(found, blocks, Py_ssize_t size):
 
 
 cdef uint64_t signs_of(blocks, Py_ssize_t at, Py_ssize_t end, bint in_content) except? 0:
-    """See :func:`scrapy_simdedup.fingerprint.text_units._signs_of`; most texts have no sign that could say something."""
+    """The digest of the signs of some blocks; most texts have no sign that could say something."""
     cdef list texts = []
     cdef tuple block
     while at < end:
@@ -227,7 +227,7 @@ cdef bint may_have_age(str text):
 
 
 cdef uint32_t place_of(path, str text, dict seen, bint is_numbered) except? 0:
-    """The place of a block of the content; see :func:`scrapy_simdedup.fingerprint.text_units._places`."""
+    """The place of a block of the content."""
     cdef uint32_t which
     if is_numbered:
         which = crc32(without_numbers(text).encode("utf-8", "surrogatepass"))

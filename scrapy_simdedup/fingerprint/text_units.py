@@ -29,6 +29,7 @@ import re
 import struct
 from collections.abc import Callable, Collection, Iterable, Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 from zlib import crc32
 
@@ -63,7 +64,7 @@ NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 block that is boilerplate for its place alone may be a comment."""
 FIRST_UNITS = 6
 """The first units of the content, which share no row: the name of a thing and its facts are among them."""
-_KIND, LONG, SHORT, NUMBERED = np.uint64(30), 0, 2, 3
+_KIND, LONG, SHORT, NUMBERED = 30, 0, 2, 3
 """The highest two of the 32 bits of a digest of the content tell long texts, short lines, and those with a number."""
 _MOST_BITS = 14
 """The bits of a digest by which neighbours are joined at most."""
@@ -80,11 +81,10 @@ _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
 _SIZES = struct.Struct("<4I2HI")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
-_PATH_BITS = np.uint32(28)
-_ODD, _SPREAD = np.uint64(1), np.uint32(0x9E3779B1)
-_HALF, _LOW_HALF = np.uint64(32), np.uint64(0xFFFF_FFFF)
-NUMBER, _ASCII_NUMBER = re.compile(r"\d[\d.,:/]*"), re.compile(r"[0-9][0-9.,:/]*")
-"""A number, in any text and in one of ASCII characters; the second takes a third of the time."""
+_PATH_BITS = 28
+_SPREAD = 0x9E3779B1
+_HALF = np.uint64(32)
+NUMBER = re.compile(r"\d[\d.,:/]*")
 
 
 class PageUnits(NamedTuple):
@@ -203,73 +203,70 @@ class UnreadUnits:
 
 
 def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
-    """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each."""
-    if not len(found.hashes):
-        none = np.zeros(0, np.intp)
-        no_places = np.zeros(0, np.uint32), np.zeros(0, np.uint8), np.zeros(0, np.bool_)
-        return PageUnits(found.hashes, none, none, found.hashes, *no_places, [], size)
-    chosen = [blocks[number] for number in found.blocks.tolist()]
-    texts, block_classes, block_roles, headings, links, block_paths, block_insets = zip(*chosen, strict=True)
-    classes, roles, paths = as_uint8(block_classes), np.array(block_roles), np.array(block_paths, np.uint32)
-    if any(block_insets):
-        classes = np.where(block_insets, np.uint8(BlockClass.CONTENT), classes)
-    samples = [beginning(text) for text in texts]
-    named = (roles & BY_SHAPE == 0) & ~np.array(block_insets, np.bool_)
-    are_links, is_content = np.array(links, np.bool_), as_uint8(block_classes) > BOILERPLATE
-    are_links[(is_content & np.array(headings, np.bool_)).nonzero()[0][:1]] = False
-    pass_over = are_links | (roles & COOKIE > 0) | ((roles & NOBODYS_OWN > 0) & named)
-    for at in (pass_over & (classes > BOILERPLATE)).nonzero()[0].tolist():
-        pass_over[at] = not is_price(samples[at])
-    in_content = (classes > BOILERPLATE).nonzero()[0]
-    digests = fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF
-    digests = digests + _signs_of(blocks, found.blocks.tolist()) & _LOW_HALF
-    in_comments = (roles & BOILERPLATE_ROLES == COMMENT) & (classes == BOILERPLATE) & ~np.array(links, np.bool_)
-    said_in_comments = digests.copy()
-    for at in in_comments.nonzero()[0].tolist():
-        is_counted = _may_be_counter(samples[at])
-        in_comments[at] = not _may_have_age(samples[at]) and (not is_counted or is_sentence(samples[at]))
-        if is_counted:
-            said_in_comments[at] = crc32(NUMBER.sub("#", samples[at]).encode("utf-8", "surrogatepass"))
-    said = [without_age(text) if _may_have_age(text) else text for text in map(samples.__getitem__, in_content)]
-    for at, text in zip(in_content.tolist(), said, strict=True):
-        if text != samples[at]:
-            digests[at] = crc32(text.encode("utf-8", "surrogatepass"))
-    places = np.zeros(len(chosen), np.uint32)
-    places[in_content] = _places(paths[in_content], said)
-    kinds = [NUMBERED if _may_be_counter(text) else SHORT if len(text) <= MAX_LENGTH else LONG for text in said]
-    digests[in_content] &= (_ODD << _KIND) - _ODD
-    digests[in_content] |= np.array(kinds, np.uint64) << _KIND
-    of_content = (classes > BOILERPLATE) & ~pass_over
-    of_heading = of_content & np.array(headings, np.bool_)
+    """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each.
+
+    The place of a block of the content are the tags around it, and which of the blocks with these tags it is. A short
+    one with a number is known by its other words instead, as a counter below a text of any length. The signs of blocks
+    without words belong to the block before them, but content and boilerplate are apart.
+    """
+    digests = (fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF).tolist()
+    classes, samples, places, pass_over = list[int](), list[str](), [0] * len(digests), list[bool]()
+    seen: dict[int, int] = {}
+    first_heading = first_line = None
+    has_heading, comments, stand = False, 0, 0
+    for at, (number, end) in enumerate(pairwise([*found.blocks.tolist(), len(blocks)])):
+        text, block_class, roles, heading, links, path, inset = blocks[number]
+        text, in_content = beginning(text), inset or block_class > BlockClass.BOILERPLATE
+        is_heading = heading and block_class > BlockClass.BOILERPLATE
+        is_passed = (
+            (links and (has_heading or not is_heading))
+            or roles & COOKIE > 0
+            or (roles & NOBODYS_OWN > 0 and not roles & BY_SHAPE and not inset)
+        )
+        has_heading |= is_heading
+        around = (
+            of for of in blocks[number:end] if (of.inset or of.block_class > BlockClass.BOILERPLATE) == in_content
+        )
+        digest = digests[at] + sign_digest([of.text for of in around]) & 0xFFFF_FFFF
+        if in_content:
+            is_passed = is_passed and not is_price(text)
+            if not is_passed:
+                first_line = at if first_line is None else first_line
+                first_heading = at if first_heading is None and heading else first_heading
+            said = without_age(text) if _may_have_age(text) else text
+            kind = NUMBERED if _may_be_counter(said) else SHORT if len(said) <= MAX_LENGTH else LONG
+            if kind == NUMBERED:
+                which = _crc32(NUMBER.sub("#", said))
+            else:
+                which = seen[path] = seen.get(path, 0) + 1
+            places[at] = path ^ which * _SPREAD & 0xFFFF_FFFF
+            digest = (digest if said == text else _crc32(said)) & (1 << _KIND) - 1 | kind << _KIND
+        elif roles & BOILERPLATE_ROLES == COMMENT and not links and not _may_have_age(text):
+            is_counted = _may_be_counter(text)
+            if not is_counted or is_sentence(text):
+                comments += _crc32(NUMBER.sub("#", text)) if is_counted else digest
+                stand |= 1 << ((path * _SPREAD & 0xFFFF_FFFF) >> _PATH_BITS)
+        digests[at] = digest
+        classes.append(BlockClass.CONTENT if inset else block_class)
+        pass_over.append(is_passed)
+        samples.append(text)
     return PageUnits(
         found.hashes,
         found.starts,
         found.lengths,
-        digests,
-        places,
-        classes,
-        pass_over,
+        np.array(digests, np.uint64),
+        np.array(places, np.uint32),
+        as_uint8(classes),
+        np.array(pass_over, np.bool_),
         samples,
         size,
-        _digest_of_comments(said_in_comments[in_comments], paths[in_comments]),
-        headline=int((of_heading if of_heading.any() else of_content).argmax()),
+        (comments & _KEPT) << 16 | stand,
+        headline=first_heading or first_line or 0,
     )
 
 
-def _signs_of(blocks: Sequence[Block], numbers: Sequence[int]) -> Hashes:
-    """The digest of the signs of each block that has words; those of blocks without words belong to that before them.
-
-    Content and boilerplate are apart.
-    """
-    made, in_content = [], [block.inset or block.block_class > BlockClass.BOILERPLATE for block in blocks]
-    for at, end in zip(numbers, [*numbers[1:], len(blocks)], strict=True):
-        made.append(sign_digest([blocks[of].text for of in range(at, end) if in_content[of] == in_content[at]]))
-    return np.array(made, np.uint64)
-
-
-def _digest_of_comments(digests: Hashes, paths: Places) -> int:
-    stand = np.bitwise_or.reduce(np.uint32(1) << (paths * _SPREAD >> _PATH_BITS))
-    return (int(digests.sum()) & _KEPT) << 16 | int(stand)
+def _crc32(text: str) -> int:
+    return crc32(text.encode("utf-8", "surrogatepass"))
 
 
 def _may_be_counter(text: str) -> bool:
@@ -286,28 +283,9 @@ def _may_have_age(text: str) -> bool:
     return ("#" in text or " ago" in text or NUMBER.search(text) is not None) and any(m in text for m in AGE_MARKS)
 
 
-def _places(paths: Places, texts: Sequence[str]) -> Places:
-    """The place of each block: the tags around it, and which of the blocks with these tags it is.
-
-    A short block with a number is known by its other words instead, as a counter below a text of any length.
-    """
-    which, seen = [], dict[int, int]()
-    short = "\0".join([text if len(text) <= MAX_LENGTH and "\0" not in text else "" for text in texts])
-    number_like = _ASCII_NUMBER if short.isascii() else NUMBER
-    for path, words in zip(paths.tolist(), number_like.sub("#", short).split("\0"), strict=False):
-        if "#" in words:
-            which.append(crc32(words.encode("utf-8", "surrogatepass")))
-        else:
-            seen[path] = number = seen.get(path, 0) + 1
-            which.append(number)
-    places: Places = paths ^ np.array(which, np.uint32) * _SPREAD
-    return places
-
-
 def place_behind(first: int, number: int) -> int:
     """The place of the unit behind the first ones with the same tags around them, by the place of the first of all."""
-    spread = int(_SPREAD)
-    return first ^ (spread ^ (number + 1) * spread) & 0xFFFF_FFFF
+    return first ^ (_SPREAD ^ (number + 1) * _SPREAD) & 0xFFFF_FFFF
 
 
 class TextUnits(NamedTuple):
@@ -418,7 +396,7 @@ def filter_places(hashes: Hashes, size: int | NDArray[np.uint64]) -> Rows:
 
 def sequence_digest(digests: Hashes) -> int:
     """64 bits of texts in their order, of which the digests are given."""
-    weights = 2 * np.arange(len(digests), dtype=np.uint64) + _ODD
+    weights = 2 * np.arange(len(digests), dtype=np.uint64) + np.uint64(1)
     return int((fmix64(digests) * weights).sum(dtype=np.uint64))
 
 
@@ -451,7 +429,7 @@ def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -
         rows, ones = rows_of(digests, units.places[blocks]), np.ones_like(blocks)
         return PageRows(rows, blocks, np.arange(len(blocks)), ones, ones > 0)
     step, bits = divmod(joined_by - 1, _MOST_BITS)
-    is_alone = digests >> _KIND > _SHARING[step]
+    is_alone = digests >> np.uint64(_KIND) > _SHARING[step]
     is_alone[:FIRST_UNITS] = True
     if clocks:
         kept = is_alone | ~are_among(units.places[blocks], list(clocks))
