@@ -34,9 +34,9 @@ from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.hashing import Rows, inverse_fmix64
 from scrapy_simdedup.fingerprint.novelty import FilterBank
-from scrapy_simdedup.fingerprint.text_units import Mask, TextUnits
+from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits, sequence_digest, table_rows
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.urls.parts import query_parameters
 
@@ -236,7 +236,8 @@ class SiteNovelty:
         ).result()
         if own.counts:
             return own
-        are_alike = [not _differ_unseen(fp, original) for original in originals]
+        units, kept = fp.page_units, [original.units for original in originals]
+        are_alike = [units is None or of is None or not differs_unseen(units, of) for of in kept]
         if all(are_alike):
             return own
         return self._beside(page, near, copied, clocks, asked[are_alike]) if any(are_alike) else OwnText(1, counts=True)
@@ -300,16 +301,19 @@ class SiteNovelty:
         for row in rows.tolist():
             is_other = self._records.key(row) != page.key and lead_to_one_page(page.url, self._records[row].url)
             of = self._text_units(row) if is_other else None
-            if of is not None and units.offer in {0, of.offer} and novelty.is_part(units, of):
+            if of is not None and units.offer in {0, of.offer} and _is_part(units, of):
                 found.append(row)
         return np.array(found, np.intp)
 
     def count_lacking(self, page: FetchedPage, rows: Rows, clocks: Collection[int]) -> Rows:
         """How many rows of the unit table of a page each of several originals lacks; 0 where nothing is known."""
         units, lacking = page.fingerprint.page_units, np.zeros(len(rows), np.intp)
-        if units is not None and len(rows) > 1:
-            tables = map(self._text_units, rows.tolist())
-            lacking[:] = [0 if of is None else novelty.count_lacking(units, of, clocks) for of in tables]
+        if units is None or len(rows) < 2:
+            return lacking
+        for at, of in enumerate(map(self._text_units, rows.tolist())):
+            if of is not None:
+                ours = novelty.without_clocks(table_rows(units, of.joined_by, clocks).rows, clocks)
+                lacking[at] = np.count_nonzero(~are_among(ours["digest"], of.rows["digest"]))
         return lacking
 
     def _text_units(self, row: int) -> TextUnits | None:
@@ -335,10 +339,34 @@ def _have_one_order(one: PageFingerprint, other: PageFingerprint) -> bool:
     return one.units is None or other.units is None or one.units.sequence == other.units.sequence
 
 
-def _differ_unseen(page: PageFingerprint, original: PageFingerprint) -> bool:
-    """Whether lines of two pages differ that seem to be equal; what the record of the original keeps tells it."""
-    units, other = page.page_units, original.units
-    return units is not None and other is not None and novelty.differs_unseen(units, other)
+def differs_unseen(units: PageUnits, other: TextUnits) -> bool:
+    """Whether a row of a page has the 16 bits of a unit table, but is another text, as far as that can be told.
+
+    Of hundreds of pages with one description and a name each, some have a name with the bits of another's. But the
+    digest of the sequence is a sum to which all 32 bits of each text add a share, odd multiples of a bijection of them.
+    Where the page lacks one row of the table at most, the texts of all others are those of the page, or else they only
+    look like them: then what is left of the sum is no share of a text with the bits of the one row.
+    """
+    table, theirs = table_rows(units, 0), other.rows["digest"].tolist()
+    digests = units.digests[table.blocks].tolist()
+    texts = dict(zip(table.rows["digest"].tolist(), digests, strict=True))
+    lacked = [at for at, row in enumerate(theirs) if row not in texts]
+    if other.joined_by or len(lacked) > 1 or len(texts) < len(set(digests)):
+        return False
+    supposed = np.array([texts.get(row, 0) for row in theirs], np.uint64)
+    share = other.sequence - sequence_digest(supposed)  # the digest 0 adds nothing
+    if not lacked:
+        return share != 0
+    text = inverse_fmix64(share * pow(2 * lacked[0] + 1, -1, 1 << 64) % (1 << 64))
+    return text >= 1 << 32 or text % (1 << 16) != theirs[lacked[0]]
+
+
+def _is_part(units: PageUnits, other: TextUnits) -> bool:
+    """Whether another page has all texts of a page, those of its content in their order."""
+    if other.joined_by or novelty.look_up(units, [other], ~units.pass_over).missing.any():
+        return False
+    theirs = iter(other.rows["digest"].tolist())
+    return all(digest in theirs for digest in table_rows(units, 0).rows["digest"].tolist())
 
 
 def _names_in(url: str) -> Counter[str]:

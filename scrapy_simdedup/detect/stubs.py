@@ -21,8 +21,7 @@ from itertools import combinations
 from typing import Any
 
 from scrapy_simdedup.detect.names import are_unrelated, marks_of_url, may_name_page, text_digest
-from scrapy_simdedup.detect.threads import MarkedLines
-from scrapy_simdedup.fingerprint.novelty import OtherRows
+from scrapy_simdedup.detect.threads import MarkedLines, OtherRows
 from scrapy_simdedup.signals import Wall
 
 MIN_PLACES = 20

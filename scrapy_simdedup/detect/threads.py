@@ -17,9 +17,13 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
-from scrapy_simdedup.fingerprint.novelty import OtherRows
+import numpy as np
+
+from scrapy_simdedup.fingerprint.novelty import look_up, words_of_units
+from scrapy_simdedup.fingerprint.text_units import SAMPLE_OF, PageUnits, TextUnits, table_rows
+from scrapy_simdedup.page.amounts import is_amount
 
 MAX_ROWS = 4
 """Rows of a unit table in which a page of a thread differs from the original at most: two, and what joined rows make of
@@ -40,6 +44,48 @@ MAX_AMOUNTS = 0.2
 MIN_WORDS = 10
 """Words of a block on an average, of the lines that are marked and of what stands behind them."""
 MAX_LINES = 100
+
+
+class OtherRows(NamedTuple):
+    """The rows in which the units of a page and the unit table of another page differ."""
+
+    lost: tuple[int, ...] = ()
+    """The digests of the rows that the page lacks."""
+    new: tuple[int, ...] = ()
+    """The digests of the rows that the page alone has."""
+    own_words: float = 0.0
+    """Estimated words of the new rows that the other page lacks."""
+    words: int = 0
+    """The words of the new rows and of the row behind each."""
+    blocks: int = 0
+    """Blocks of the new rows and of the row behind each."""
+    has_amount: bool = False
+    """Whether a new row is or has an amount, such as a price."""
+    are_joined: bool = False
+    """Whether several units share a row."""
+
+
+def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
+    """The rows in which the units of a page and the unit table of another page differ, whose sequence is another one.
+
+    What the new rows say is told only where they stand in place of others, and neither page has too many.
+    """
+    table = table_rows(units, other.joined_by)
+    rows, chosen, blocks_of_row = table.rows, table.blocks, table.counts
+    mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
+    lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
+    if not lost or not new or max(len(lost), len(new)) > MAX_ROWS:
+        return OtherRows(lost, new, are_joined=other.joined_by > 0)
+    is_new = np.array([digest not in theirs for digest in mine])
+    asked = np.zeros(len(units.lengths), np.bool_)
+    asked[chosen[np.repeat(is_new, blocks_of_row)]] = True
+    found = look_up(units, [other], asked)
+    own_words = float(found.missing.sum()) * SAMPLE_OF / max(1e-9, found.sampling * (1 - other.false_share))
+    is_new[1:] |= is_new[:-1]
+    near = chosen[np.repeat(is_new, blocks_of_row)]
+    has_amount = any(is_amount(units.samples[at]) for at in asked.nonzero()[0].tolist())
+    words = int(words_of_units(units)[near].sum())
+    return OtherRows(lost, new, own_words, words, len(near), has_amount, other.joined_by > 0)
 
 
 @dataclass(slots=True)

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import are_among
-from scrapy_simdedup.fingerprint.hashing import Rows, inverse_fmix64
+from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.text_units import (
     SAMPLE_OF,
     SHARED_PLACE,
@@ -40,10 +40,9 @@ from scrapy_simdedup.fingerprint.text_units import (
     is_sampled,
     kept_places,
     rows_of,
-    sequence_digest,
     table_rows,
 )
-from scrapy_simdedup.page.amounts import has_plain_number, is_amount, is_name, is_short, is_sum, lettered_words
+from scrapy_simdedup.page.amounts import has_plain_number, is_name, is_short, is_sum, lettered_words
 
 OWN_SHARE, MIN_OWN_WORDS = 0.2, 6
 """The share of the content of a short page that is a text of its own, and the words that it takes at least."""
@@ -80,9 +79,6 @@ def longest_own_text(units: PageUnits, others: Sequence[TextUnits], asked: Mask)
     return most if most > MIN_OWN_WORDS else 0
 
 
-_NO_ROWS = rows_of(np.zeros(0, np.uint64), np.zeros(0, np.uint32))
-
-
 class LookUp(NamedTuple):
     """What was found of the shingles of each block of a page in the filters of other pages."""
 
@@ -107,7 +103,8 @@ class LookUp(NamedTuple):
     def may_be_own(self) -> Mask:
         """Which blocks may be missing as a whole: as much of them is missing as of a text that is not there at all."""
         expected = self.shown * self.looked_up
-        found: Mask = (self.missing > 0) & (self.missing >= _least_missing(expected, (1 - self.shown) * expected))
+        least = expected - DEVIATIONS_ALLOWED * np.sqrt((1 - self.shown) * expected)
+        found: Mask = (self.missing > 0) & (self.missing >= least)
         return found
 
     def hides(self, words: int) -> bool:
@@ -137,7 +134,7 @@ class LookUp(NamedTuple):
             if total > best:
                 best, first, last = total, start, at + 1
         variance = ((1 - shown) * expected)[first:last].sum()
-        least = max(_least_missing(expected[first:last].sum(), variance), MIN_MISSING_OF_RUN)
+        least = max(expected[first:last].sum() - DEVIATIONS_ALLOWED * np.sqrt(variance), MIN_MISSING_OF_RUN)
         if last - first < MIN_BLOCKS_OF_RUN or missing[first:last].sum() < least:
             return 0, blocks
         blocks[order[first:last]] = True
@@ -156,14 +153,7 @@ class LookUp(NamedTuple):
         is_known = self.missing > 0
         if not any(other.joined_by for other in others):
             is_known |= self.looked_up == 0
-        own &= is_known
-        return own
-
-
-def _least_missing(expected: NDArray[np.float64], variance: NDArray[np.float64]) -> NDArray[np.float64]:
-    """How many shingles are missing at least of a text that is on none of the pages."""
-    least: NDArray[np.float64] = expected - DEVIATIONS_ALLOWED * np.sqrt(variance)
-    return least
+        return own & is_known
 
 
 def look_up(units: PageUnits, others: Sequence[TextUnits], asked: Mask) -> LookUp:
@@ -199,70 +189,6 @@ def _groups(others: Sequence[TextUnits]) -> Iterator[tuple[list[TextUnits], floa
     yield group, shown
 
 
-class OtherRows(NamedTuple):
-    """The rows in which the units of a page and the unit table of another page differ."""
-
-    lost: tuple[int, ...] = ()
-    """The digests of the rows that the page lacks."""
-    new: tuple[int, ...] = ()
-    """The digests of the rows that the page alone has."""
-    own_words: float = 0.0
-    """Estimated words of the new rows that the other page lacks."""
-    words: int = 0
-    """The words of the new rows and of the row behind each."""
-    blocks: int = 0
-    """Blocks of the new rows and of the row behind each."""
-    has_amount: bool = False
-    """Whether a new row is or has an amount, such as a price."""
-    are_joined: bool = False
-    """Whether several units share a row."""
-
-
-def other_rows(units: PageUnits, other: TextUnits, most: int) -> OtherRows:
-    """The rows in which the units of a page and the unit table of another page differ, whose sequence is another one.
-
-    What the new rows say is told only where they stand in place of others, and neither page has more than ``most``.
-    """
-    table = table_rows(units, other.joined_by)
-    rows, chosen, blocks_of_row = table.rows, table.blocks, table.counts
-    mine, theirs = rows["digest"].tolist(), set(other.rows["digest"].tolist())
-    lost, new = tuple(theirs.difference(mine)), tuple(set(mine) - theirs)
-    if not lost or not new or max(len(lost), len(new)) > most:
-        return OtherRows(lost, new, are_joined=other.joined_by > 0)
-    is_new = np.array([digest not in theirs for digest in mine])
-    asked = np.zeros(len(units.lengths), np.bool_)
-    asked[chosen[np.repeat(is_new, blocks_of_row)]] = True
-    found = look_up(units, [other], asked)
-    own_words = float(found.missing.sum()) * SAMPLE_OF / max(1e-9, found.sampling * (1 - other.false_share))
-    is_new[1:] |= is_new[:-1]
-    near = chosen[np.repeat(is_new, blocks_of_row)]
-    has_amount = any(is_amount(units.samples[at]) for at in asked.nonzero()[0].tolist())
-    words = int(words_of_units(units)[near].sum())
-    return OtherRows(lost, new, own_words, words, len(near), has_amount, other.joined_by > 0)
-
-
-def differs_unseen(units: PageUnits, other: TextUnits) -> bool:
-    """Whether a row of a page has the 16 bits of a unit table, but is another text, as far as that can be told.
-
-    Of hundreds of pages with one description and a name each, some have a name with the bits of another's. But the
-    digest of the sequence is a sum to which all 32 bits of each text add a share, odd multiples of a bijection of them.
-    Where the page lacks one row of the table at most, the texts of all others are those of the page, or else they only
-    look like them: then what is left of the sum is no share of a text with the bits of the one row.
-    """
-    table, theirs = table_rows(units, 0), other.rows["digest"].tolist()
-    digests = units.digests[table.blocks].tolist()
-    texts = dict(zip(table.rows["digest"].tolist(), digests, strict=True))
-    lacked = [at for at, row in enumerate(theirs) if row not in texts]
-    if other.joined_by or len(lacked) > 1 or len(texts) < len(set(digests)):
-        return False
-    supposed = np.array([texts.get(row, 0) for row in theirs], np.uint64)
-    share = other.sequence - sequence_digest(supposed)  # the digest 0 adds nothing
-    if not lacked:
-        return share != 0
-    text = inverse_fmix64(share * pow(2 * lacked[0] + 1, -1, 1 << 64) % (1 << 64))
-    return text >= 1 << 32 or text % (1 << 16) != theirs[lacked[0]]
-
-
 class ReplacedLines(NamedTuple):
     """Which blocks of a page are short lines in place of other lines; each mask has the shape (m,)."""
 
@@ -273,9 +199,7 @@ class ReplacedLines(NamedTuple):
 
     def of_texts(self, units: PageUnits) -> Mask:
         """The short lines in the page's content that are no links to other pages."""
-        replaced: Mask = self.words | self.numbers
-        replaced[~units.of_content | units.is_index] = False
-        return replaced
+        return (self.words | self.numbers) & units.of_content & (not units.is_index)
 
 
 def new_units(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> Mask:
@@ -292,12 +216,6 @@ def new_units(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[
         of_blocks[table.blocks[np.repeat(lacks, table.counts)]] = True
         is_new &= of_blocks
     return is_new
-
-
-def count_lacking(units: PageUnits, other: TextUnits, clocks: Collection[int] = ()) -> int:
-    """How many rows of a page the unit table of another page lacks."""
-    rows = _without(table_rows(units, other.joined_by, clocks).rows, clocks)
-    return int(np.count_nonzero(~are_among(rows["digest"], other.rows["digest"])))
 
 
 def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> ReplacedLines:
@@ -317,7 +235,7 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     tables = {joined_by: _LineRows(units, joined_by, clocks) for joined_by in {other.joined_by for other in others}}
     lines, numbers, places = set(range(len(units.lengths))), set[int](), kept_places(units.places.tolist())
     for other in others:
-        replaced = tables[other.joined_by].replaced(_without(other.rows, clocks))
+        replaced = tables[other.joined_by].replaced(without_clocks(other.rows, clocks))
         lines &= replaced.keys()
         if not lines:
             break
@@ -328,7 +246,8 @@ def replaced_lines(units: PageUnits, others: Sequence[TextUnits], clocks: Collec
     return found
 
 
-def _without(rows: NDArray[np.void], clocks: Collection[int]) -> NDArray[np.void]:
+def without_clocks(rows: NDArray[np.void], clocks: Collection[int]) -> NDArray[np.void]:
+    """The rows of a unit table but for those of clocks."""
     return rows[~are_among(rows["place"], kept_places(clocks))] if clocks else rows
 
 
@@ -337,9 +256,8 @@ class _LineRows:
 
     def __init__(self, units: PageUnits, joined_by: int, clocks: Collection[int]) -> None:
         table = table_rows(units, joined_by, clocks)
-        at, kept = table.blocks[table.first], np.ones(len(table.rows), np.bool_)
-        if clocks:
-            kept = ~table.are_alone | ~are_among(units.places[at], list(clocks))
+        at = table.blocks[table.first]
+        kept = ~(table.are_alone & are_among(units.places[at], list(clocks)))
         self._mine: list[int] = table.rows["digest"][kept].tolist()
         self._counts = Counter(self._mine)
         self._at, self._are_lines = at[kept].tolist(), table.are_alone[kept].tolist()
@@ -381,9 +299,8 @@ def _replaced_rows(
         yield from _answers(mine, theirs, counts, their_counts, range(max(1, begin), len(mine) - ending))
     # Two pages of one template have one row for each of its lines. A row that they share by chance at other lines would
     # part these: what stands before it on one page stands behind it on the other, and nothing in place of anything.
-    ones = [
-        (at, at + 1, at, at + 1) for at in range(len(ours) if len(ours) == len(gone) else 0) if ours[at] != gone[at]
-    ]
+    pairs = enumerate(zip(ours, gone, strict=True)) if len(ours) == len(gone) else ()
+    ones = [(at, at + 1, at, at + 1) for at, (our, other_row) in pairs if our != other_row]
     is_lost = [their_counts[digest] > counts.get(digest, 0) for digest in gone]
     is_new = [counts[digest] > their_counts.get(digest, 0) for digest in ours]
     for start_lost, end_lost, start, end in (*ones, *_replacements(gone, ours)):
@@ -436,14 +353,6 @@ def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)
 
 
-def is_part(units: PageUnits, other: TextUnits) -> bool:
-    """Whether another page has all texts of a page, those of its content in their order."""
-    if other.joined_by or look_up(units, [other], ~units.pass_over).missing.any():
-        return False
-    theirs = iter(other.rows["digest"].tolist())
-    return all(digest in theirs for digest in table_rows(units, 0).rows["digest"].tolist())
-
-
 class FilterBank:
     """The shingle filters of other pages, looked up at once.
 
@@ -481,9 +390,8 @@ class FilterBank:
 def have_rows(units: PageUnits, others: Sequence[TextUnits]) -> Mask:
     """Which blocks of a page are rows of the unit table of one of some pages, at the same place; shape (m,)."""
     rows = rows_of(units.digests, units.places)
-    tables = np.concatenate([_NO_ROWS, *(other.rows for other in others if not other.joined_by)])
-    found: Mask = are_among(rows.view(np.uint32), tables.view(np.uint32))
-    return found
+    tables = [other.rows for other in others if not other.joined_by] or [rows[:0]]
+    return are_among(rows.view(np.uint32), np.concatenate(tables).view(np.uint32))
 
 
 def _least_looked_up(false_share: float, chance: float) -> float:

@@ -24,9 +24,9 @@ from scrapy_simdedup.detect.stubs import (
     RECENT_PAGES,
     StubDetector,
 )
+from scrapy_simdedup.detect.threads import OtherRows
 from scrapy_simdedup.detect.transactions import StubWatch
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint.novelty import OtherRows
 from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.memory import MemoryStore
 

@@ -12,7 +12,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.stubs import MIN_PLACES, MIN_PLACES_OF_FAMILY, StubDetector
-from scrapy_simdedup.fingerprint.novelty import OtherRows
+from scrapy_simdedup.detect.threads import OtherRows
 
 HOST = "http://forum.example"
 POSTS = 30

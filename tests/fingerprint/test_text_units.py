@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
-from scrapy_simdedup.fingerprint.novelty import differs_unseen, longest_own_text
+from scrapy_simdedup.detect.site_novelty import differs_unseen
+from scrapy_simdedup.fingerprint.novelty import longest_own_text
 from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
 from scrapy_simdedup.fingerprint.worker import read_fingerprint
