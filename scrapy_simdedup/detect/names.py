@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timezone
 from functools import lru_cache
 from pathlib import Path
-from urllib.parse import urlsplit
+from urllib.parse import unquote_plus, urlsplit
 
 from w3lib.url import canonicalize_url
 
@@ -38,6 +38,12 @@ MAX_TOKEN_LENGTH = 40
 """Characters of a token; a longer one is its beginning and a hash."""
 _PLAIN_URL = re.compile(r"https?://[a-z0-9.-]+(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?(?:/(?:[\w~-][\w.~-]*)?)+", re.ASCII)
 _SURROGATE = re.compile("[\ud800-\udfff]")
+_NAME_IN_URL = re.compile(r"[^\W_]{3,}")
+_DATE_IN_URL = re.compile(
+    r"(?<!\d)(?:(?:19|20)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])\1([0-2]?\d|3[01])"
+    r"|([0-2]?\d|3[01])([-/_.])(?:0?[1-9]|1[0-2])\4(?:19|20)\d\d)(?!\d)"
+)
+"""A date with its day; behind the year or before it."""
 
 
 def site_of(url: str, scope: Scope = "domain") -> str:
@@ -171,6 +177,35 @@ def lead_to_one_page(url: str, other: str) -> bool:
     return not are_unrelated(url, other) and all(
         one[name] == two[name] for name in one.keys() & two.keys() if may_name_page(name)
     )
+
+
+def end_of_url(url: str) -> tuple[str, set[str]]:
+    """A URL up to the last segment of its path, and the words and numbers from there on, but for short ones.
+
+    What stands before is the section in which an article was found, as a rule. A short number may be that of a page.
+    """
+    path, _, query = url.partition("#")[0].partition("?")
+    place, _, last = path.rstrip("/").rpartition("/")
+    return place, set(_NAME_IN_URL.findall(unquote_plus(f"{last} {query}").lower()))
+
+
+def day_in_place_of(url: str, other: str) -> int:
+    """The day of the month in the date of a URL, where another URL has another date; else 0.
+
+    >>> course, others = "http://site.example/course?on=", ("2026-05-04", "2026-05-03&from=home", "")
+    >>> [day_in_place_of(f"{course}2026-05-03", f"{course}{other}") for other in others]
+    [3, 0, 0]
+    """
+    ours, theirs = _DATE_IN_URL.search(url), _DATE_IN_URL.search(other)
+    if ours is None or theirs is None or ours[0] == theirs[0] or url[: ours.start()] != other[: theirs.start()]:
+        return 0
+    return day_in_url(url)
+
+
+def day_in_url(url: str) -> int:
+    """The day of the month in the date of a URL; 0 where it has none."""
+    date = _DATE_IN_URL.search(url)
+    return int(date[2] or date[3]) if date else 0
 
 
 def _shortened(token: str) -> str:

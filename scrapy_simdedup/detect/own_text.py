@@ -43,18 +43,16 @@ import re
 from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from functools import cached_property
 from itertools import compress
-from urllib.parse import unquote_plus
 
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.detect.names import are_unrelated, lead_to_one_page
-from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE
+from scrapy_simdedup.detect.names import are_unrelated, day_in_place_of, day_in_url, end_of_url, lead_to_one_page
+from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE, OtherPages
 from scrapy_simdedup.detect.verdict import OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.novelty import FilterBank
 from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
 
@@ -77,44 +75,8 @@ MAX_WORDS_OF_VARIANT = 10
 name of the book in another language."""
 _ADDRESS, _WORD = re.compile(r"://([^\s?#\"'<>]+)"), re.compile(r"\w+")
 """Host and path of a URL in a text; and a word."""
-_NAME_IN_URL = re.compile(r"[^\W_]{3,}")
-_DATE = re.compile(
-    r"(?<!\d)(?:(?:19|20)\d\d([-/_.]?)(?:0?[1-9]|1[0-2])\1([0-2]?\d|3[01])"
-    r"|([0-2]?\d|3[01])([-/_.])(?:0?[1-9]|1[0-2])\4(?:19|20)\d\d)(?!\d)"
-)
-"""A date with its day; behind the year or before it."""
 _NUMBER = re.compile(r"\d+")
 _BEHIND_ADDRESS = "/.,;:)]"
-
-
-class OtherPages:
-    """The pages that stand for a site beside a page: none of them is near it.
-
-    Args:
-        sampled: how many pages stand for the site, those among them that the page is near.
-        count: how many pages stand for it without those.
-        headlines: gives what the method compares of these pages, their h1s and titles among it.
-        texts: gives the text units of these pages.
-    """
-
-    def __init__(
-        self, sampled: int, count: int, headlines: Callable[[], NDArray[np.void]], texts: Callable[[], FilterBank]
-    ) -> None:
-        self.sampled, self._headlines, self._texts = sampled, headlines, texts
-        self.are_known: bool = sampled >= MIN_SAMPLE and count > 0
-        """Whether the pages are enough to tell what a site says on many of its pages."""
-
-    def have(self, units: PageUnits, asked: Mask) -> Mask:
-        """Which of the blocks that are asked for stand on one of the pages."""
-        return np.logical_or.reduce(self._texts().have(units, asked)) if asked.any() else asked
-
-    def have_rows(self, units: PageUnits) -> Mask:
-        """Which blocks stand on one of the pages at the same place."""
-        return novelty.have_rows(units, self._texts().units)
-
-    def count(self, name: str, headline: int) -> int:
-        """How many of the pages have an ``h1`` or a ``title``."""
-        return int(np.count_nonzero(self._headlines()[name] == headline))
 
 
 class OwnTextSearch:
@@ -356,10 +318,10 @@ class OwnTextSearch:
         found = np.zeros_like(lines)
         if not lines.any():
             return found
-        (place, words), (other_place, others) = _end_of(self._urls[0]), _end_of(original)
+        (place, words), (other_place, others) = end_of_url(self._urls[0]), end_of_url(original)
         if place == other_place and others - words:
             found |= self._units.that_say(lines, lambda text: not (words - others).isdisjoint(_words(text)))
-        if day := _day_of(self._urls[0], original):
+        if day := day_in_place_of(self._urls[0], original):
             found |= self._units.that_say(lines, lambda text: _says_day(text, day))
         return found
 
@@ -400,7 +362,7 @@ def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
     They show an address; or they may be lines in place of others, and have a word of the title or of the end of the
     page's URL, or the day of its date.
     """
-    names, day = _end_of(url)[1].union(units.title_words.split()), _day_in(_DATE.search(url))
+    names, day = end_of_url(url)[1].union(units.title_words.split()), day_in_url(url)
     texts = [(at, units.samples[at]) for at in (~units.pass_over).nonzero()[0].tolist()]
     found = {at for at, text in texts if "://" in text}
     if names or day:
@@ -408,33 +370,6 @@ def asked_word_by_word(units: PageUnits, url: str) -> list[int]:
         lines = ((at, text) for at, text in texts if in_content[at] and (is_short(text) or has_plain_number(text)))
         found |= {at for at, text in lines if not names.isdisjoint(_words(text)) or (day and _says_day(text, day))}
     return sorted(found)
-
-
-def _end_of(url: str) -> tuple[str, set[str]]:
-    """A URL up to the last segment of its path, and the words and numbers from there on, but for short ones.
-
-    What stands before is the section in which an article was found, as a rule. A short number may be that of a page.
-    """
-    path, _, query = url.partition("#")[0].partition("?")
-    place, _, last = path.rstrip("/").rpartition("/")
-    return place, set(_NAME_IN_URL.findall(unquote_plus(f"{last} {query}").lower()))
-
-
-def _day_of(url: str, other: str) -> int:
-    """The day of the month in the date of a URL, where another URL has another date; else 0.
-
-    >>> course = "http://site.example/course?on="
-    >>> [_day_of(f"{course}2026-05-03", f"{course}{other}") for other in ("2026-05-04", "2026-05-03&from=home", "")]
-    [3, 0, 0]
-    """
-    ours, theirs = _DATE.search(url), _DATE.search(other)
-    if ours is None or theirs is None or ours[0] == theirs[0] or url[: ours.start()] != other[: theirs.start()]:
-        return 0
-    return _day_in(ours)
-
-
-def _day_in(date: re.Match[str] | None) -> int:
-    return int(date[2] or date[3]) if date else 0
 
 
 def _words(text: str) -> list[str]:

@@ -22,6 +22,7 @@ Pages with equal texts are copies in any case.
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from hashlib import blake2b
 from math import ceil
 from typing import TypeAlias
@@ -33,6 +34,7 @@ from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.fingerprint.features import HASHES_PER_SIGNATURE
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
+from scrapy_simdedup.fingerprint.novelty import FilterBank, have_rows
 from scrapy_simdedup.fingerprint.similarity import (
     BELOW_IDENTICAL,
     BELOW_THRESHOLD_FACTOR,
@@ -43,6 +45,7 @@ from scrapy_simdedup.fingerprint.similarity import (
     estimate_own_resemblance,
     resemblance_for_similarity,
 )
+from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.packed_records import PackedRecords
 
@@ -151,6 +154,36 @@ class BoilerplateSample:
         candidates = self._originals.candidates(fp, record.key)
         candidates = candidates[self._originals.ids(candidates) < record.id]
         return self.older_version(fp.score(self._originals.comparison_rows(candidates)), candidates, record.key)
+
+
+class OtherPages:
+    """The pages that stand for a site beside a page: none of them is near it.
+
+    Args:
+        sampled: how many pages stand for the site, those among them that the page is near.
+        count: how many pages stand for it without those.
+        headlines: gives what the method compares of these pages, their h1s and titles among it.
+        texts: gives the text units of these pages.
+    """
+
+    def __init__(
+        self, sampled: int, count: int, headlines: Callable[[], NDArray[np.void]], texts: Callable[[], FilterBank]
+    ) -> None:
+        self.sampled, self._headlines, self._texts = sampled, headlines, texts
+        self.are_known: bool = sampled >= MIN_SAMPLE and count > 0
+        """Whether the pages are enough to tell what a site says on many of its pages."""
+
+    def have(self, units: PageUnits, asked: Mask) -> Mask:
+        """Which of the blocks that are asked for stand on one of the pages."""
+        return np.logical_or.reduce(self._texts().have(units, asked)) if asked.any() else asked
+
+    def have_rows(self, units: PageUnits) -> Mask:
+        """Which blocks stand on one of the pages at the same place."""
+        return have_rows(units, self._texts().units)
+
+    def count(self, name: str, headline: int) -> int:
+        """How many of the pages have an ``h1`` or a ``title``."""
+        return int(np.count_nonzero(self._headlines()[name] == headline))
 
 
 class SiteBoilerplate:

@@ -29,7 +29,8 @@ from numpy.typing import NDArray
 from scrapy_simdedup.detect.candidate_index import DELIVERED, CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import lead_to_one_page
-from scrapy_simdedup.detect.own_text import OtherPages, OwnTextSearch
+from scrapy_simdedup.detect.own_text import OwnTextSearch
+from scrapy_simdedup.detect.site_boilerplate import OtherPages
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
