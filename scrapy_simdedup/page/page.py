@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections import Counter
+from collections.abc import Collection
 from itertools import compress
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -121,8 +122,7 @@ def read_page(
         return Page((), "", "", document.unjudged)
     tree = build_block_tree(root, words, detailed=extractor != "roles")
     classes, roles = classify_blocks(tree)
-    content = sum(map(len, tree.texts)) - sum(map(len, compress(tree.texts, roles)))
-    data = shell_texts(root, content)
+    data = shell_texts(root, sum(map(len, tree.texts)) - sum(map(len, compress(tree.texts, roles))))
     if not tree.texts:
         return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
@@ -130,7 +130,10 @@ def read_page(
     named = declared_identity(root, html, h1, tree.title, item) if identity is None else find_identity(root, identity)
     paths = layout_paths(root) if layout else frozenset()
     if extractor != "roles":
-        classes, roles = _with_chosen(find_content_blocks(root, tree, extractor), classes, roles)
+        chosen = find_content_blocks(root, tree, extractor)
+        content, highest = BlockClass.CONTENT, BlockClass.UNMARKED  # the class of those that are chosen, and of others
+        classes = [content if own else min(of, highest) for own, of in zip(chosen, classes, strict=True)]
+        roles = [0 if own else of for own, of in zip(chosen, roles, strict=True)]
     insets = find_insets(tree, classes, roles)
     for at in find_lines_of_header(tree, roles):
         insets[at] = True
@@ -321,36 +324,39 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
     6. None of it in a box that ``SIMDEDUP_ROLE_WORDS`` names: that was said by somebody who knows the site.
     """
     insets = [False] * len(roles)
-    asked = [
-        at
-        for at, found in enumerate(roles)
-        if found and (not found & ~(INSET_ROLES | role.BY_SHAPE) or found == LINK_LIST)
-    ]
+    asked = [at for at, of in enumerate(roles) if of == LINK_LIST or (of and not of & ~(INSET_ROLES | role.BY_SHAPE))]
     if not asked:
         return insets
-    with_links = {box for box, length in zip(tree.boxes, tree.link_lengths, strict=True) if length}
-    around = _around(tree, {tree.boxes[at] for at in asked} | with_links)
-    with_links = {around[box][1] for box in with_links}
-    prose = dict.fromkeys((tree.box_parents[outermost] for _, outermost in around.values() if outermost), 0)
-    for box, of, text in zip(tree.boxes, classes, tree.texts, strict=True):
-        if of is not _BOILERPLATE and tree.box_parents[box] in prose:
-            prose[tree.box_parents[box]] += len(text)
+    parents, around = tree.box_parents, [(0, 0)]
+    """For each box all roles from there on, and the outermost box around it with one of the insets'."""
+    for box in range(1, len(parents)):
+        inherited, outermost = around[parents[box]]
+        outermost = outermost or (box if tree.box_roles[box] & INSET_ROLES else 0)
+        of_box = inherited | tree.box_roles[box]
+        around.append(
+            (of_box if outermost else of_box & ~role.FACTS, outermost)
+        )  # a table around the page is its layout
+    prose, with_links = Counter[int](), set[int]()
+    for box, of_block, text, linked in zip(tree.boxes, classes, tree.texts, tree.link_lengths, strict=True):
+        if of_block is not _BOILERPLATE:
+            prose[parents[box]] += len(text)
+        if linked:
+            with_links.add(around[box][1])
     are_several = sum(_is_priced_link(tree, roles, at) for at in asked) > 1
     for at in asked:
         boxes_roles, outermost = around[tree.boxes[at]]
-        among_text = outermost > 0 and prose[tree.box_parents[outermost]] > MIN_PROSE_LENGTH
-        in_text = among_text or boxes_roles & role.MAIN > 0
-        is_note = among_text or (
-            in_text and outermost not in with_links and prose.get(tree.box_parents[outermost], 0) > 0
-        )
+        in_main, said_beside = boxes_roles & role.MAIN > 0, prose[parents[outermost]] if outermost else 0
+        among_text = said_beside > MIN_PROSE_LENGTH
+        in_text = among_text or in_main
         if boxes_roles & role.BY_SETTING or not (in_text or roles[at] & ~COLUMN_ROLES == 0):
             continue
         if roles[at] == LINK_LIST:
-            insets[at] = boxes_roles & role.MAIN > 0 and _is_fact_of_table(tree, at)
+            insets[at] = in_main and _is_fact_of_table(tree, at)
             continue
-        text, named = beginning(tree.texts[at]), roles[at] & INSET_ROLES
         if are_several and _is_priced_link(tree, roles, at):
             continue
+        is_note = among_text or (in_main and said_beside > 0 and outermost not in with_links)
+        text, named = beginning(tree.texts[at]), roles[at] & INSET_ROLES
         insets[at] = (
             (is_note and named == role.ASIDE)
             or (
@@ -361,35 +367,6 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
             or (in_text and ((named & role.FORM > 0 and is_short(text)) or is_price(text)))
         )
     return insets
-
-
-def _around(tree: BlockTree, boxes: Iterable[int]) -> dict[int, tuple[int, int]]:
-    """For some boxes and those around them, all roles from there on, and the outermost box with one of the insets'."""
-    found = {0: (0, 0)}
-    for box in boxes:
-        inside = []
-        while box not in found:
-            inside.append(box)
-            box = tree.box_parents[box]  # noqa: PLW2901 - one step up
-        roles, outermost = found[box]
-        for one in reversed(inside):
-            roles |= tree.box_roles[one]
-            outermost = outermost or (one if tree.box_roles[one] & INSET_ROLES else 0)
-            if not outermost:
-                roles &= ~role.FACTS  # a table around the page is its layout
-            found[one] = roles, outermost
-    return found
-
-
-def _with_chosen(
-    is_chosen: Sequence[bool], classes: Sequence[BlockClass], roles: Sequence[int]
-) -> tuple[list[BlockClass], list[int]]:
-    """The classes and boilerplate roles of blocks of which those that are chosen are content, and no others."""
-    highest = BlockClass.UNMARKED
-    return (
-        [BlockClass.CONTENT if chosen else min(of, highest) for chosen, of in zip(is_chosen, classes, strict=True)],
-        [0 if chosen else found for chosen, found in zip(is_chosen, roles, strict=True)],
-    )
 
 
 def layout_paths(root: HtmlElement) -> frozenset[str]:
