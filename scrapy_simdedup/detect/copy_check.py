@@ -255,6 +255,30 @@ def _preference_key(by: tuple[Criterion, ...] | str) -> PreferenceKey:
     return lambda url, facts: tuple(criterion(url, facts) for criterion in criteria)
 
 
+_NEVER = float("inf"), 0
+
+
+class DomainFirstSeen:
+    """When each registrable domain was first seen in a store.
+
+    Where all sites are compared with each other, no page displaces one of an older domain. Else whoever copies a page
+    and has the copy crawled before the page would have the page dropped.
+    """
+
+    def __init__(self) -> None:
+        self._since: dict[str, tuple[float, int]] = {}
+
+    def observe(self, record: Record) -> None:
+        """Take in a record of any state. Of two domains first seen in one instant, its id decides."""
+        domain = site_of(record.url)
+        self._since[domain] = min(self._since.get(domain, _NEVER), (record.first_seen, record.id))
+
+    def may_displace(self, original: str, page: str) -> bool:
+        """Whether an original may displace a page: it is of the same registrable domain, or of an older one."""
+        theirs, ours = site_of(original), site_of(page)
+        return theirs == ours or self._since.get(theirs, _NEVER) < self._since.get(ours, _NEVER)
+
+
 class CanonicalClaims:
     """The canonical URLs that the pages of a site declare, as far as this process judged them; none is stored."""
 

@@ -12,8 +12,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
-from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck, Replacements
-from scrapy_simdedup.detect.names import ALL_SITES, site_of
+from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck, DomainFirstSeen, Replacements
+from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText
 from scrapy_simdedup.errors import FingerprintMismatch
@@ -41,7 +41,6 @@ PATH_BYTES = 250
 _PARAMETERS = re.compile("[?;#]")
 EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
-_NEVER = float("inf"), 0
 
 
 class SiteIndex:
@@ -179,12 +178,8 @@ class SiteIndex:
         """
         if self._run in {None, record.run} or not record.settled or self._pages_expire:
             return []
-        slots = self._records.slots(record.key)
-        return [
-            slot
-            for slot in slots
-            if self._records[slot].run == self._run and self._originals.has(slot, self._records.ids[slot])
-        ]
+        slots = (slot for slot in self._records.slots(record.key) if self._records[slot].run == self._run)
+        return [slot for slot in slots if self._originals.has(slot, self._records.ids[slot])]
 
     def previous_version(self, key: bytes, run: str) -> Record | None:
         """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""
@@ -241,12 +236,9 @@ class SiteIndex:
 
     def _versions(self, key: bytes) -> list[Record]:
         """The versions of a page, the newest first."""
-        versions = []
-        for slot in self._records.slots(key):
-            record = self._records[slot]
-            if record.state != "released":
-                versions.append(record)
-        return sorted(versions, key=attrgetter("id"), reverse=True)
+        versions = map(self._records.__getitem__, self._records.slots(key))
+        live = [version for version in versions if version.state != "released"]
+        return sorted(live, key=attrgetter("id"), reverse=True)
 
     def best_match(self, page: FetchedPage, clocks: Collection[int] = (), *, only: bytes | None = None) -> Match | None:
         """The original of another key that decides about a page.
@@ -291,11 +283,9 @@ class SiteIndex:
         spared = 1 if self.may_give_items(page.handler) else 0
         for at in np.lexsort((originals.ids(rows), -alike, lacking, ~are_equal, -rank)):
             record = self._records[rows[at]]
-            if only is not None and record.key != only:
+            if record.key == key or only not in {None, record.key}:
                 continue
-            if record.key == key or (
-                self._domain_first_seen is not None and not self._domain_first_seen.may_displace(record.url, page.url)
-            ):
+            if self._domain_first_seen is not None and not self._domain_first_seen.may_displace(record.url, page.url):
                 continue
             if best is None:
                 best = Match(record, float(alike[at]), originals.distance(rows[at], fp), own, bool(is_known_view[at]))
@@ -402,24 +392,3 @@ class PagesByPath:
         path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
         place = path, fp.title if fp.units is None else fp.units.title, fp.h1
         return [hash(place), *([hash((*place, fp.units.sequence))] if self._by_text and fp.units is not None else ())]
-
-
-class DomainFirstSeen:
-    """When each registrable domain was first seen in a store.
-
-    Where all sites are compared with each other, no page displaces one of an older domain. Else whoever copies a page
-    and has the copy crawled before the page would have the page dropped.
-    """
-
-    def __init__(self) -> None:
-        self._since: dict[str, tuple[float, int]] = {}
-
-    def observe(self, record: Record) -> None:
-        """Take in a record of any state. Of two domains first seen in one instant, its id decides."""
-        domain = site_of(record.url)
-        self._since[domain] = min(self._since.get(domain, _NEVER), (record.first_seen, record.id))
-
-    def may_displace(self, original: str, page: str) -> bool:
-        """Whether an original may displace a page: it is of the same registrable domain, or of an older one."""
-        theirs, ours = site_of(original), site_of(page)
-        return theirs == ours or self._since.get(theirs, _NEVER) < self._since.get(ours, _NEVER)

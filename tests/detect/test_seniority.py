@@ -10,7 +10,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.prints import Clock, print_of, record
 from scrapy_simdedup import NearDuplicateDetector
-from scrapy_simdedup.detect.site_index import DomainFirstSeen
+from scrapy_simdedup.detect.copy_check import DomainFirstSeen
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
 
