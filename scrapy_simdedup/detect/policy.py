@@ -20,8 +20,8 @@ from scrapy_simdedup.detect.revisit import (
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText, PageRef, Reason, Verdict, VerdictKind
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.novelty import new_units
 from scrapy_simdedup.fingerprint.text_units import keep_units
-from scrapy_simdedup.fingerprint.unit_changes import has_new_unit
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import IMPORTED, Record, State
 
@@ -170,7 +170,7 @@ def _is_edit(
         return False
     was_beside = beside_content(page.fingerprint, before)
     is_new_beside = any(not beside[place][1] and not was_beside[place][1] for place in beside.keys() - set(clocks))
-    return is_new_beside or has_new_unit(units, tables, clocks)
+    return is_new_beside or bool(new_units(units, tables, clocks).any())
 
 
 def _stands_for_itself(page: FetchedPage, original: Record, revisit: Revisit | None) -> bool:

@@ -194,15 +194,7 @@ class PageFingerprint(NamedTuple):
         """The fingerprint where nothing shows that the page has come to its end."""
         if self.unjudged not in OF_OWN_PAST | COMPARED_BY_BODY:
             return self
-        none = Digests(bytes(8))
-        return self._replace(
-            unjudged="unended",
-            simhash=0,
-            exact=none.exact,
-            odd_signatures=none.odd_signatures,
-            odd_headings=none.odd_headings,
-            sketch=none.sketch,
-        )
+        return self._replace(unjudged="unended", simhash=0, **Digests(bytes(8))._asdict())
 
     def _comparison_bytes(self) -> bytes:
         counts = _COUNTS.pack(

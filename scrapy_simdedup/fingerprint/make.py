@@ -18,7 +18,7 @@ from scrapy_simdedup.fingerprint.features import (
     numbers_of,
 )
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.hashing import TEXT_END, Hashes, WordHasher, fold_table, join_words, word_hasher
+from scrapy_simdedup.fingerprint.hashing import TEXT_END, WordHasher, fold_table, join_words, word_hasher
 from scrapy_simdedup.fingerprint.methods import METHODS, ComparableText, Digests, normalise
 from scrapy_simdedup.fingerprint.text_units import keep_units, page_units
 from scrapy_simdedup.fingerprint.unit_changes import structure_minhash
@@ -27,8 +27,8 @@ from scrapy_simdedup.page.page import Block, Page, read_page
 from scrapy_simdedup.page.parse import utf8
 from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.setting_checks import require_text
-from scrapy_simdedup.settings import DedupSettings, Extractor, Mask
-from scrapy_simdedup.unjudged import OF_OWN_PAST, UnjudgedReason
+from scrapy_simdedup.settings import DedupSettings, Extractor
+from scrapy_simdedup.unjudged import OF_OWN_PAST
 
 try:
     from scrapy_simdedup.fingerprint._hashing import split_words
@@ -98,7 +98,11 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     shingles = find_shingles(page.blocks, words, settings.shingle_size)
     features = distinct_features(shingles, page.blocks)
     total, content = len(features.hashes), int(np.count_nonzero(features.block_classes > BOILERPLATE))
-    unjudged = page.unjudged or _reason_not_to_compare(total, content, settings.min_words)
+    unjudged, least = page.unjudged, settings.min_words
+    if unjudged is None and total < least:
+        unjudged = "too_short"
+    elif unjudged is None and content < least and content <= MAX_EMPTY_SHARE * total:
+        unjudged = "empty"
     signatures = find_block_signatures(shingles, page.blocks)
     method = METHODS[settings.method]
     text = ComparableText(page.blocks, body, features, signatures, settings.min_words)
@@ -112,14 +116,14 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         title, offer = page.own_title, page.offer
         if settings.ignore:
             title, offer = normalise(title, settings.ignore), normalise(offer, settings.ignore)
+            texts = (normalise(page.blocks[number].text, settings.ignore) for number in shingles.blocks.tolist())
+            masked = b"".join(words.digest(b" ".join(split_words(text))) for text in texts)
+            units = units._replace(digests=np.frombuffer(masked, "<u8") >> np.uint64(32))
         units = units._replace(
             title=_headline_digest(title, words, 2),
             offer=_headline_digest(offer, words, 2) if offer else 0,
             title_words=page.title_words,
         )
-    if units is not None and settings.ignore:
-        texts = [page.blocks[number].text for number in shingles.blocks.tolist()]
-        units = units._replace(digests=_masked_digests(texts, settings.ignore, words))
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),
         bits=settings.bits,
@@ -144,7 +148,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         method=settings.method,
         variant=method.variant(settings),
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
-        numbers=0 if page.h1 else _numbers_digest(page.blocks, words),  # else nobody asks for it
+        # Nobody asks for the numbers of a page with an h1.
+        numbers=0 if page.h1 else _digest(" ".join(sorted(numbers_of(page.blocks))).encode(), words, 2),
         identity=identity_digest(page.identity, secret),
         units=None if units is None else keep_units(units),
         page_units=units,
@@ -160,13 +165,6 @@ def model_of(extractor: Extractor) -> int:
     return int(MODEL_DIGEST[:4] or "0", 16)
 
 
-def _reason_not_to_compare(total: int, content: int, min_words: int) -> UnjudgedReason | None:
-    """Why a page with so many distinct shingles, in all and in its content, must not be compared."""
-    if total < min_words:
-        return "too_short"
-    return "empty" if content < min_words and content <= MAX_EMPTY_SHARE * total else None
-
-
 def _data_digest(texts: Collection[str], words: WordHasher) -> int:
     """32 bits of the words of texts in any order; 0 for none."""
     if not texts:
@@ -174,13 +172,6 @@ def _data_digest(texts: Collection[str], words: WordHasher) -> int:
     joined = join_words(list(texts)).split(bytes([TEXT_END]))
     lines = sorted({b" ".join(line.replace(b"\0", b" ").split()) for line in joined})
     return int.from_bytes(words.digest(b"\n".join(lines))[:4], "little") or 1
-
-
-def _masked_digests(texts: Sequence[str], ignored: Collection[Mask], words: WordHasher) -> Hashes:
-    """A digest of each text without what is ignored in it, 32 bits; shape (n,)."""
-    masked = (b" ".join(split_words(normalise(text, ignored))) for text in texts)
-    digests: Hashes = np.frombuffer(b"".join(map(words.digest, masked)), "<u8") >> np.uint64(32)
-    return digests
 
 
 def fingerprint_texts(
@@ -205,11 +196,6 @@ def identity_digest(identity: str, secret: bytes = b"") -> int:
 def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
     """``size`` bytes of the words of a headline; 0 for one without words."""
     return _digest(b" ".join(split_words(headline)), words, size)
-
-
-def _numbers_digest(blocks: Sequence[Block], words: WordHasher) -> int:
-    """16 bits of the set of runs of digits in the blocks of the content; 0 for none."""
-    return _digest(" ".join(sorted(numbers_of(blocks))).encode(), words, 2)
 
 
 def _digest(text: bytes, words: WordHasher, size: int) -> int:

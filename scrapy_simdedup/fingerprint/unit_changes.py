@@ -31,7 +31,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.hashing import Rows, word_hasher
-from scrapy_simdedup.fingerprint.novelty import FilterBank, new_units
+from scrapy_simdedup.fingerprint.novelty import FilterBank
 from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_resemblance
 from scrapy_simdedup.fingerprint.text_units import (
     NUMBERED,
@@ -203,14 +203,6 @@ def _in_place_of_others(
     return [
         pair for ours, theirs in gaps.values() if len(ours) == len(theirs) for pair in zip(ours, theirs, strict=True)
     ]
-
-
-def has_new_unit(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> bool:
-    """Whether a page has a unit in its table that none of some other tables has, at whatever place.
-
-    Where a table joins its rows, a new unit makes its row new. Clocks are passed over; such tables lack them already.
-    """
-    return bool(new_units(units, others, clocks).any())
 
 
 def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
