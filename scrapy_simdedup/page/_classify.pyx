@@ -302,7 +302,7 @@ cdef Py_ssize_t roles_to_ignore(Node* nodes, Py_ssize_t count, list role_nodes, 
 
 
 cdef bint has_main_in_widget(Node* nodes, Py_ssize_t count) noexcept:
-    """See ``_has_main_in_widget``."""
+    """Whether ``<main>`` stands in a widget."""
     cdef Py_ssize_t number, above
     for number in range(count):
         if nodes[number].own & MAIN_TAG:

@@ -23,7 +23,7 @@ from itertools import compress
 
 from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.amounts import has_number
-from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, self_and_above, subtree_totals
 from scrapy_simdedup.page.boilerplate_texts import find_consent_notices, find_related_lists
 
 WRAPPER_SHARE = 0.8
@@ -131,7 +131,9 @@ def _classify_by_shape(
 def _inherited_roles(tree: BlockTree) -> list[int]:
     """For each node, the plausible roles of the node and of all nodes around it."""
     text = subtree_totals(tree.role_parents, tree.role_nodes, map(len, tree.texts))
-    parts = _main_parts(tree)
+    parts: list[int] = []  # for each node, the innermost main part that it is or lies in; -1 outside of all
+    for node, (roles, parent) in enumerate(zip(tree.node_roles, tree.role_parents, strict=True)):
+        parts.append(node if roles & role.MAIN else parts[parent] if node else -1)
     plausible = _plausible_roles(tree, text, parts)
     in_parts = sum(text[node] for node, part in enumerate(parts) if part == node and parts[tree.role_parents[node]] < 0)
     made: list[int] = []
@@ -190,14 +192,6 @@ def _plausible_roles(tree: BlockTree, text: list[int], parts: list[int]) -> list
     return made
 
 
-def _main_parts(tree: BlockTree) -> list[int]:
-    """For each node, the innermost main part that it is or lies in; -1 outside of all."""
-    parts: list[int] = []
-    for node, (roles, parent) in enumerate(zip(tree.node_roles, tree.role_parents, strict=True)):
-        parts.append(node if roles & role.MAIN else parts[parent] if node else -1)
-    return parts
-
-
 def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[int]) -> int:
     """The boilerplate roles that are ignored on a page because hardly any content would be left.
 
@@ -214,13 +208,10 @@ def _roles_to_ignore(tree: BlockTree, block_roles: list[int], is_in_main: list[i
         in_main = sum(map(len, compress(tree.texts, is_in_main)))
         if not has_main or in_main > least:
             return role.WEAK_ROLES
-        return role.WIDGET if _has_main_in_widget(tree) else 0
+        in_widget = mark_descendants(tree.role_parents, [roles & role.WIDGET > 0 for roles in tree.node_roles])
+        is_in = any(inside and of & role.MAIN_TAG for inside, of in zip(in_widget, tree.node_roles, strict=True))
+        return role.WIDGET if is_in else 0
     return sum(weak for weak in (role.COMMENT, role.WIDGET, role.AD) if size[weak] > content)
-
-
-def _has_main_in_widget(tree: BlockTree) -> bool:
-    in_widget = mark_descendants(tree.role_parents, [roles & role.WIDGET > 0 for roles in tree.node_roles])
-    return any(inside and roles & role.MAIN_TAG for inside, roles in zip(in_widget, tree.node_roles, strict=True))
 
 
 def find_link_lists(tree: BlockTree, is_content: Sequence[bool]) -> list[int]:
@@ -354,14 +345,9 @@ def _headline_is_advertised(tree: BlockTree) -> bool:
     headlines = [number for number in tree.headings if tree.text_roles[number] & role.H1]
     title = tree.title[:MAX_TITLE]
     headlines = headlines or [number for number in tree.headings if tree.texts[number] in title]
-    return bool(headlines) and all(_is_advertised(tree, tree.role_nodes[number]) for number in headlines)
-
-
-def _is_advertised(tree: BlockTree, node: int) -> bool:
-    """Whether the innermost node called advertisement, of a node and those around it, is called so by its page."""
-    while node >= 0 and not tree.node_roles[node] & role.AD:
-        node = tree.role_parents[node]
-    return node >= 0 and not tree.node_roles[node] & role.BY_SETTING
+    around = (self_and_above(tree.role_parents, tree.role_nodes[number]) for number in headlines)
+    innermost = (next((of for node in nodes if (of := tree.node_roles[node]) & role.AD), 0) for nodes in around)
+    return bool(headlines) and all(of and not of & role.BY_SETTING for of in innermost)
 
 
 try:

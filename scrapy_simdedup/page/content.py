@@ -106,7 +106,11 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
         return Content()
     from scrapy_simdedup.page.markdown import to_markdown  # noqa: PLC0415 - fingerprints need none
 
-    found = _metadata(root, url) if metadata else {}
+    found = dict[str, str]()
+    try:
+        found = find_metadata(root, url) if metadata else found
+    except Exception:  # metadata are written by all kinds of plugins, and are no reason to lose the text
+        logger.warning("No metadata could be read from %s", url or "a page", exc_info=True)
     try:
         tree = build_block_tree(root, role_words(settings.role_words), detailed=True)
         chosen = find_content_blocks(root, tree, settings.extractor)
@@ -116,14 +120,6 @@ def content_with_settings(html: str, url: str, settings: DedupSettings, *, metad
         logger.warning("No Markdown could be made of %s, its text stands in", url or "a page", exc_info=True)
         markdown = text = " ".join("".join(root.itertext()).split())
     return Content(markdown, text, **found)
-
-
-def _metadata(root: HtmlElement, url: str) -> dict[str, str]:
-    try:
-        return find_metadata(root, url)
-    except Exception:  # metadata are written by all kinds of plugins, and are no reason to lose the text
-        logger.warning("No metadata could be read from %s", url or "a page", exc_info=True)
-        return {}
 
 
 def find_content_blocks(root: HtmlElement, tree: BlockTree, extractor: Extractor) -> list[bool]:
@@ -137,7 +133,11 @@ def find_content_blocks(root: HtmlElement, tree: BlockTree, extractor: Extractor
     except Exception:  # what no test has thought of must not cost the page: its roles still say enough
         logger.warning("No main content could be found in a page, its roles stand in", exc_info=True)
         chosen = []
-    return chosen if any(chosen) else _blocks_of_highest_class(tree)
+    if any(chosen):
+        return chosen
+    classes, _ = classify_blocks(tree)
+    highest = max(classes, default=BlockClass.CONTENT)
+    return [found is highest for found in classes]
 
 
 def _blocks_of_model(root: HtmlElement, tree: BlockTree) -> list[bool]:
@@ -346,9 +346,3 @@ def _blocks_of_article(root: HtmlElement, tree: BlockTree) -> list[bool]:
     from scrapy_simdedup.page.readability import find_article_blocks  # noqa: PLC0415 - few ask for it
 
     return find_article_blocks(root, tree, *classify_blocks(tree))
-
-
-def _blocks_of_highest_class(tree: BlockTree) -> list[bool]:
-    classes, _ = classify_blocks(tree)
-    highest = max(classes, default=BlockClass.CONTENT)
-    return [found is highest for found in classes]

@@ -25,6 +25,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
+from scrapy_simdedup.page.block_tree import BlockTree, self_and_above
 from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, SAID_NAMES, Features, block_features
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES
 
@@ -32,8 +33,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from numpy.typing import NDArray
-
-    from scrapy_simdedup.page.block_tree import BlockTree
 
 MODEL_FILE = "content_model.npz"
 MODEL_DIGEST = "02d72682adf3756be000ad34d695d464674a610dfe2bd3c002e653998c3b16a4"
@@ -168,20 +167,14 @@ def _likely_gaps(probabilities: NDArray[np.float64], taken: Sequence[int], first
 
 def _likely_behind(tree: BlockTree, probabilities: NDArray[np.float64], last: int) -> Iterator[slice]:
     """The likely blocks right behind the last one that is taken, but for those in a box that is boilerplate by name."""
-    around_last = set(_boxes_around(tree, last))
+    around_last = set(self_and_above(tree.box_parents, tree.boxes[last]))
     for number in range(last + 1, len(probabilities)):
         if probabilities[number] < MIN_BEHIND:
             return
-        own = takewhile(lambda box: box not in around_last, _boxes_around(tree, number))
+        around = self_and_above(tree.box_parents, tree.boxes[number])
+        own = takewhile(lambda box: box not in around_last, around)
         if not any(tree.box_roles[box] & BOILERPLATE_ROLES for box in own):
             yield slice(number, number + 1)
-
-
-def _boxes_around(tree: BlockTree, number: int) -> Iterator[int]:
-    box = tree.boxes[number]
-    while box:
-        yield box
-        box = tree.box_parents[box]
 
 
 def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
@@ -217,7 +210,7 @@ def python_what_was_said(said: NDArray[np.float64], features: Features) -> NDArr
     count = len(said)
     index = np.arange(count)
     weights = np.minimum(features.lengths, FULL_WEIGHT).astype(np.float64)
-    weight, weighted = _sums(weights), _sums(weights * said)
+    weight, weighted = (np.concatenate([[0.0], np.cumsum(values)]) for values in (weights, weights * said))
     made: dict[str, NDArray[np.float64]] = {"said": said}
     for by in (1, 2, 3, -1, -2, -3):
         shifted = np.full(count, -1.0)
@@ -256,10 +249,6 @@ try:
     from scrapy_simdedup.page._content_model import what_was_said as what_was_said  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
     sum_leaves, what_was_said = python_sum_leaves, python_what_was_said
-
-
-def _sums(values: NDArray[np.float64]) -> NDArray[np.float64]:
-    return np.concatenate([[0.0], np.cumsum(values)])
 
 
 @lru_cache(1)
