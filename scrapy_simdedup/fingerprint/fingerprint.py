@@ -208,19 +208,8 @@ class PageFingerprint(NamedTuple):
         judged = (self.unjudged is None) | self.variant << 1 | (_STRUCTURE_FLAG if self.structure else 0)
         units = b"" if self.units is None else bytes(self.units)
         model = _MODEL.pack(self.model) if self.extractor == "content" else b""
-        head = _HEAD.pack(
-            *(
-                self.algorithm,
-                self.bits | (_CONTENT_FLAG if model else 0),
-                made_by,
-                judged,
-                self.secret_id,
-                self.role_words,
-                self.body,
-                self.total,
-            ),
-            len(units),
-        )
+        flags = self.bits | (_CONTENT_FLAG if model else 0), made_by, judged, self.secret_id, self.role_words
+        head = _HEAD.pack(self.algorithm, *flags, self.body, self.total, len(units))
         tail = self._comparison_bytes()
         if self.unjudged is not None:
             tail = tail[: _COUNTS.size] + self.unjudged.encode()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple, get_args
 import numpy as np
 from numpy.typing import NDArray
 
-from scrapy_simdedup.fingerprint import similarity
+from scrapy_simdedup.fingerprint import similarity, sketch
 from scrapy_simdedup.fingerprint.features import (
     BOILERPLATE,
     BlockSignatures,
@@ -24,22 +24,6 @@ from scrapy_simdedup.fingerprint.features import (
     simhash,
 )
 from scrapy_simdedup.fingerprint.hashing import Hashes, word_hasher
-from scrapy_simdedup.fingerprint.sketch import (
-    MAX_INDEXED,
-    MAX_SAMPLE,
-    PERMUTATIONS,
-    ShingleSample,
-    b_bit_values,
-    band_keys,
-    choose_bands,
-    minhash,
-    minhash_resemblance,
-    odd_sketch,
-    reduce_sample,
-    sample_resemblance,
-    sample_shingles,
-    sketch,
-)
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.settings import DedupSettings, ExactScope, Mask
 
@@ -49,23 +33,14 @@ if TYPE_CHECKING:
 IDENTICAL_BITS, NEAR_BITS = 3, 8
 """Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""
 _DISTANCES = 0, IDENTICAL_BITS, NEAR_BITS, NEAR_BITS + 1, 64
-_RESEMBLANCES = (
-    1.0,
-    similarity.IDENTICAL_RESEMBLANCE,
-    similarity.NEAR_RESEMBLANCE,
-    similarity.NEAR_RESEMBLANCE - 0.05,
-    0.0,
-)
+_NEAR = similarity.NEAR_RESEMBLANCE
+_RESEMBLANCES = 1.0, similarity.IDENTICAL_RESEMBLANCE, _NEAR, _NEAR - 0.05, 0.0
 """The resemblances of the distances, so that the thresholds of the settings lie between the classes."""
 MINHASH_BITS = 16
 """Bits that are kept of each value."""
 _SCOPES, _MASKS = get_args(ExactScope), get_args(Mask)  # fingerprints have their places, so new ones come last
-_DIGESTS = struct.Struct(
-    "".join(
-        f"{similarity.COMPARISON_DTYPE[name].itemsize}s"
-        for name in ("exact", "odd_signatures", "odd_headings", "cells")
-    )
-)
+_DIGEST_TYPES = map(similarity.COMPARISON_DTYPE.__getitem__, ("exact", "odd_signatures", "odd_headings", "cells"))
+_DIGESTS = struct.Struct("".join(f"{of.itemsize}s" for of in _DIGEST_TYPES))
 _MONTH = (
     r"(?:jan(?:uary)?|feb(?:ruary)?|mar(?:ch)?|apr(?:il)?|may|june?|july?|aug(?:ust)?"
     r"|sept?(?:ember)?|oct(?:ober)?|nov(?:ember)?|dec(?:ember)?)\.?"
@@ -192,10 +167,10 @@ class WeightedSimhash(Method):
     def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
         """The sketch of the features, and the odd sketches of block signatures and headings."""
         return Digests(
-            sketch=sketch(*text.features),
+            sketch=sketch.sketch(*text.features),
             exact=set_digest(text.features.hashes),
-            odd_signatures=odd_sketch(text.signatures.blocks, similarity.SIGNATURE_BITS),
-            odd_headings=odd_sketch(text.signatures.headings, similarity.HEADING_BITS),
+            odd_signatures=sketch.odd_sketch(text.signatures.blocks, similarity.SIGNATURE_BITS),
+            odd_headings=sketch.odd_sketch(text.signatures.headings, similarity.HEADING_BITS),
         )
 
     def unpack(self, raw: bytes) -> Digests:
@@ -268,51 +243,53 @@ class MinHash(Method):
     """The method ``minhash``: the resemblance of the contents by 256 values of 16 bits, candidates by bands of them."""
 
     row_dtype: np.dtype[np.void] = np.dtype(
-        [*similarity.COMMON_FIELDS, ("values", f"<u{MINHASH_BITS // 8}", PERMUTATIONS)]
+        [*similarity.COMMON_FIELDS, ("values", f"<u{MINHASH_BITS // 8}", sketch.PERMUTATIONS)]
     )
     has_keys = True
 
     def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
         """The 256 values."""
         hashes = text.content_hashes
-        values = b_bit_values(minhash(hashes), MINHASH_BITS)
+        values = sketch.b_bit_values(sketch.minhash(hashes), MINHASH_BITS)
         return Digests(set_digest(hashes), sketch=values.astype(self.row_dtype["values"].base).tobytes())
 
     def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
         """The share of equal values."""
-        return minhash_resemblance(one["values"], many["values"])
+        return sketch.minhash_resemblance(one["values"], many["values"])
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:
         """A key for each band."""
-        return band_keys(one["values"], choose_bands(resemblance))
+        return sketch.band_keys(one["values"], sketch.choose_bands(resemblance))
 
 
 class SampledShingles(Method):
     """The method ``shingles``: the resemblance by 240 of the contents' shingles, candidates by an index of 16."""
 
-    row_dtype: np.dtype[np.void] = np.dtype([*similarity.COMMON_FIELDS, ("level", "u1"), ("values", "<u4", MAX_SAMPLE)])
+    row_dtype: np.dtype[np.void] = np.dtype(
+        [*similarity.COMMON_FIELDS, ("level", "u1"), ("values", "<u4", sketch.MAX_SAMPLE)]
+    )
     has_keys = True
 
     def digest(self, text: ComparableText, settings: DedupSettings, secret: bytes) -> Digests:  # noqa: ARG002
         """The sample, filled up with 0."""
         hashes = text.content_hashes
-        made = sample_shingles(hashes)
-        values = np.zeros(MAX_SAMPLE, "<u4")
+        made = sketch.sample_shingles(hashes)
+        values = np.zeros(sketch.MAX_SAMPLE, "<u4")
         values[: len(made.values)] = made.values
         return Digests(set_digest(hashes), sketch=bytes([made.level]) + values.tobytes())
 
     def resemblances(self, one: np.void, many: NDArray[np.void]) -> NDArray[np.float64]:
         """The share of common shingles."""
-        return sample_resemblance(_sample_of_row(one), many["values"], many["level"])
+        return sketch.sample_resemblance(_sample_of_row(one), many["values"], many["level"])
 
     def index_keys(self, one: np.void, resemblance: float) -> NDArray[np.uint32]:  # noqa: ARG002
         """The shingles of a smaller sample."""
-        return reduce_sample(_sample_of_row(one), MAX_INDEXED).values
+        return sketch.reduce_sample(_sample_of_row(one), sketch.MAX_INDEXED).values
 
 
-def _sample_of_row(row: np.void) -> ShingleSample:
+def _sample_of_row(row: np.void) -> sketch.ShingleSample:
     values = row["values"]
-    return ShingleSample(values[values > 0], int(row["level"]))
+    return sketch.ShingleSample(values[values > 0], int(row["level"]))
 
 
 class ClassicSimhash(Method):

@@ -213,19 +213,8 @@ def python_walk(root: HtmlElement, words: role.RoleWords, detailed: bool = False
     box_parents, box_roles, box_paths, *of_tags = _columns(boxes, 6)
     headings = [at for at, found in enumerate(block_roles) if found & role.HEADING]
     details = (*of_lines, *of_tags) if detailed else ([], [], [], [], [], [])
-    fields = (
-        texts,
-        block_roles,
-        links,
-        of_nodes,
-        *_columns(nodes, 3),
-        of_boxes,
-        box_parents,
-        box_roles,
-        box_paths,
-        headings,
-    )
-    return cast("Walked", (*fields, *details, named))
+    of_blocks, around_them = (texts, block_roles, links, of_nodes), (of_boxes, box_parents, box_roles, box_paths)
+    return cast("Walked", (*of_blocks, *_columns(nodes, 3), *around_them, headings, *details, named))
 
 
 def _columns(rows: Sequence[tuple[Any, ...]], count: int) -> list[list[Any]]:
