@@ -49,7 +49,7 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.names import are_unrelated, day_in_place_of, day_in_url, end_of_url, lead_to_one_page
 from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, MIN_SAMPLE, MIN_SHARE, OtherPages
-from scrapy_simdedup.detect.verdict import OwnText
+from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -83,38 +83,36 @@ class OwnTextSearch:
     """The search for what a page says that the originals lack it is a copy of, step by step as told above.
 
     Args:
-        page: the page at hand.
+        page: the page at hand, of whose settings ``novel_words`` matter. If it is doubted, the crawl has nothing else
+            to fetch by which the site may be known better.
         originals: the originals, of other keys and other texts.
         others: other pages of the site.
-        urls: the URLs of the page and of the originals, in their order.
+        urls: the URLs of the originals, in their order.
         clocks: places whose text changes by itself.
-        novel_words: words above which one text keeps a page; see ``SIMDEDUP_NOVEL_WORDS``.
         is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
-        is_doubted: whether the crawl has nothing else to fetch by which the site may be known better.
         namesakes: gives the text units of kept pages that have the page's h1, and its title if that is asked for, and
             that the page is near.
     """
 
     def __init__(
         self,
-        page: PageFingerprint,
+        page: FetchedPage,
         originals: Sequence[PageFingerprint],
         others: OtherPages,
         urls: Sequence[str],
         *,
         clocks: Collection[int],
-        novel_words: int,
         is_variant: bool,
-        is_doubted: bool,
         namesakes: Callable[[bool], list[TextUnits]],
     ) -> None:
-        self._page, self._originals, self._others, self._urls = page, originals, others, urls
+        assert page.settings.novel_words is not None
+        self._page, self._novel_words = page.fingerprint, page.settings.novel_words
+        self._originals, self._others, self._urls = originals, others, [page.url, *urls]
         self._kept = [original.units for original in originals if original.units is not None]
-        self._clocks, self._novel_words, self._is_variant = clocks, novel_words, is_variant
-        self._namesakes = namesakes
+        self._clocks, self._is_variant, self._namesakes = clocks, is_variant, namesakes
         self._beside_namesakes: dict[bool, list[novelty.ReplacedLines]] = {}
-        is_last_look = is_doubted and others.sampled < MIN_SAMPLE
-        self._may_vouch = [not (is_last_look and are_unrelated(urls[0], url)) for url in urls[1:]]
+        is_last_look = page.is_doubted and others.sampled < MIN_SAMPLE
+        self._may_vouch = [not (is_last_look and are_unrelated(page.url, url)) for url in urls]
         """Of which originals a headline may vouch for the page."""
 
     def result(self) -> OwnText:

@@ -213,31 +213,20 @@ class SiteNovelty:
         An original that has another line than it seems to have is none; where that is true of all, nobody knows which
         line it is, but the page says something of its own.
         """
-        fp, novel_words = page.fingerprint, page.settings.novel_words
+        fp = page.fingerprint
         asked = asked[[self._records.key(row) != page.key for row in asked.tolist()]]
         records = [self._records[row] for row in asked.tolist()]
         originals = [PageFingerprint.from_bytes(record.fingerprint) for record in records]
-        if not fp.unjudged and any(
-            original.exact == fp.exact and _have_one_order(fp, original) for original in originals
-        ):
+        if not fp.unjudged and any(of.exact == fp.exact and _have_one_order(fp, of) for of in originals):
             return OwnText(0)
         is_variant = self.variants.tell_apart(page.url, (self._records[row].url for row in copied.tolist()))
-        others, urls = self._other_pages(fp, near), [page.url, *(record.url for record in records)]
-        assert novel_words is not None
-        own = OwnTextSearch(
-            fp,
-            originals,
-            others,
-            urls,
-            clocks=clocks,
-            novel_words=novel_words,
-            is_variant=is_variant,
-            is_doubted=page.is_doubted,
-            namesakes=partial(self._namesakes, fp, near),
-        ).result()
+        others, urls = self._other_pages(fp, near), [record.url for record in records]
+        namesakes = partial(self._namesakes, fp, near)
+        search = OwnTextSearch(page, originals, others, urls, clocks=clocks, is_variant=is_variant, namesakes=namesakes)
+        own, units = search.result(), fp.page_units
         if own.counts:
             return own
-        units, kept = fp.page_units, [original.units for original in originals]
+        kept = [original.units for original in originals]
         are_alike = [units is None or of is None or not differs_unseen(units, of) for of in kept]
         if all(are_alike):
             return own
