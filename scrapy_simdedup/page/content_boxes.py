@@ -137,19 +137,12 @@ MAX_PATTERN_LENGTH = 200
 """Characters above which a block is searched for no price."""
 OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, LOWER = range(7)
 _KINDS = 7
-
-
-def _kinds_of_bytes() -> NDArray[np.uint8]:
-    kinds = np.zeros(256, np.uint8)
-    for kind, those in (
-        *((SPACE, b" \t\n\r\f\v\x1e"), (STOP, b".!?"), (COMMA, b",;:"), (DIGIT, b"0123456789")),
-        *((UPPER, bytes(range(65, 91))), (LOWER, bytes(range(97, 123)))),
-    ):
-        kinds[list(those)] = kind
-    return kinds
-
-
-KIND_OF_BYTE = _kinds_of_bytes()
+KIND_OF_BYTE = np.zeros(256, np.uint8)
+for _kind, _those in (
+    *((SPACE, b" \t\n\r\f\v\x1e"), (STOP, b".!?"), (COMMA, b",;:"), (DIGIT, b"0123456789")),
+    *((UPPER, bytes(range(65, 91))), (LOWER, bytes(range(97, 123)))),
+):
+    KIND_OF_BYTE[list(_those)] = _kind
 STOPS = frozenset(".!?…。！？")
 WORD = re.compile(r"\w+")
 _NUMBER = re.compile(r"\d+")
