@@ -187,9 +187,10 @@ class OwnTextSearch:
     def _neighbours(self) -> int:
         """The words of neighbouring lines that are one text together."""
         words, blocks = self._found.longest_own_run(self._asked & self._units.of_content)
-        if words > self._limit and self._others.are_known:
-            words *= not self._others.have(self._units.joined(blocks), np.ones(1, np.bool_))[0]
-        return words if words > self._limit else 0
+        if words <= self._limit:
+            return 0
+        is_elsewhere = self._others.are_known and self._others.have(self._units.joined(blocks), np.ones(1, np.bool_))[0]
+        return 0 if is_elsewhere else words
 
     def _lines_of_variant(self) -> int:
         """The words of the longest line of a variant, if these are two lines or many words: step 6."""

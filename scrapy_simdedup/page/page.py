@@ -333,9 +333,9 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         inherited, outermost = around[parents[box]]
         outermost = outermost or (box if tree.box_roles[box] & INSET_ROLES else 0)
         of_box = inherited | tree.box_roles[box]
-        around.append(
-            (of_box if outermost else of_box & ~role.FACTS, outermost)
-        )  # a table around the page is its layout
+        if not outermost:
+            of_box &= ~role.FACTS  # a table around the page is its layout
+        around.append((of_box, outermost))
     prose, with_links = Counter[int](), set[int]()
     for box, of_block, text, linked in zip(tree.boxes, classes, tree.texts, tree.link_lengths, strict=True):
         if of_block is not _BOILERPLATE:
