@@ -20,7 +20,7 @@ from scrapy_simdedup.batch.things import again_in_run, request_key
 from scrapy_simdedup.batch.workers import Watch
 from scrapy_simdedup.detect.detector import fingerprint_description, secret_mark
 from scrapy_simdedup.detect.names import PageSettings, site_of, without_surrogates
-from scrapy_simdedup.detect.site_judge import SiteJudge
+from scrapy_simdedup.detect.site_judge import SiteJudge, SiteNote
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SettingError, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
@@ -29,7 +29,7 @@ from scrapy_simdedup.fingerprint.text_units import keep_units
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.page.page import Page
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import Record, SiteNote
+from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.unjudged import UnjudgedReason
 
 PAGES_PER_BATCH = 64

@@ -13,10 +13,10 @@ from typing import IO, Any, get_args, get_type_hints
 
 from scrapy_simdedup.batch.tables import ROWS_PER_BATCH, TableWriter, open_table, package_of
 from scrapy_simdedup.detect.copy_check import MAX_MEMBERS
-from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
+from scrapy_simdedup.detect.site_judge import SITE_JOURNALS, SiteNote
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.store.base import LogPart, Record, SiteNote, State, Tail
+from scrapy_simdedup.store.base import LogPart, Record, State, Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
 EXPORT_VERSION = 1

@@ -17,11 +17,11 @@ from scrapy_simdedup.commands.console import NO, YES, Action, Context, option, r
 from scrapy_simdedup.crawl.requests import IMPORTED_LOG
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.revisit import imported_record
-from scrapy_simdedup.detect.site_judge import SITE_JOURNALS
+from scrapy_simdedup.detect.site_judge import SITE_JOURNALS, SiteNote
 from scrapy_simdedup.display import plural, redact_password
 from scrapy_simdedup.errors import SimdedupError, StoreError
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.store.base import IMPORTED, FingerprintStore, LogPart, Record, SiteNote
+from scrapy_simdedup.store.base import IMPORTED, FingerprintStore, LogPart, Record
 
 MAX_SHOWN_ERRORS = 10
 """Lines that cannot be read and are shown; all are counted."""

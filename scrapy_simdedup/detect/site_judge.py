@@ -10,6 +10,7 @@ they are, instead of being written a second time, and the verdicts cannot part f
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 from functools import partial
 
 from scrapy_simdedup.detect import clocks
@@ -20,13 +21,21 @@ from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import Record, SiteNote, run_at_once
+from scrapy_simdedup.store.base import Record, run_at_once
 from scrapy_simdedup.store.memory import MemoryStore
 
 WORKER = "batch"
 """The worker that the records name; no process is called that, so equal pages give equal records."""
 SITE_JOURNALS = (clocks.JOURNAL, STUB_JOURNAL)
 """The journals with what a crawl learned of its sites, beside the records: verdicts depend on their notes."""
+
+
+@dataclass(frozen=True, slots=True)
+class SiteNote:
+    """What a crawl learned of a site beside the records of its pages: a note whose key is the site."""
+
+    journal: str
+    value: bytes
 
 
 class SiteJudge:

@@ -14,7 +14,6 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from sys import intern
 from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
 
 from scrapy_simdedup.display import plural, redact_password, shorten
@@ -136,10 +135,7 @@ class Record(NamedTuple):
 
     @property
     def changes_per_day(self) -> float | None:
-        """How often the page changes, estimated from its visits; None before the second, and for less than an hour.
-
-        The estimate is that of :func:`estimate_changes_per_day`.
-        """
+        """How often the page changes (:func:`estimate_changes_per_day`); None before a second visit an hour later."""
         accesses = self.visits - 1
         days = (self.last_seen - self.first_seen) / 86_400
         if accesses < 1 or days < MIN_DAYS_OF_RATE:
@@ -157,14 +153,6 @@ def estimate_changes_per_day(revisits: int, changes: int, days: float) -> float:
     return -math.log((revisits - min(changes, revisits) + 0.5) / (revisits + 0.5)) * revisits / days
 
 
-def record_of(url: str, key: bytes, fingerprint: bytes, *others: Any) -> Record:
-    """The record whose fields were kept in their order, as databases with tables keep them."""
-    # Drivers make a new string for each row. These five are the same in thousands of records that are held.
-    shared: list[Any] = [intern(text) for text in others[:4]]
-    rest = [*others[4:-3], intern(others[-3]), *others[-2:]]
-    return Record(url, key, fingerprint, *shared, *rest)
-
-
 @dataclass(frozen=True, slots=True)
 class Tail:
     """The records of a site that changed since a cursor."""
@@ -178,14 +166,6 @@ class Tail:
 
     def __repr__(self) -> str:
         return f"<Tail of {plural(len(self.records), 'record')} up to {self.cursor}{', complete' * self.complete}>"
-
-
-@dataclass(frozen=True, slots=True)
-class SiteNote:
-    """What a crawl learned of a site beside the records of its pages: a note whose key is the site."""
-
-    journal: str
-    value: bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,14 +388,10 @@ async def whole_log(store: FingerprintStore, site: str) -> AsyncIterator[Record]
 
 async def live_records(store: FingerprintStore, site: str | None) -> AsyncIterator[tuple[str, Record]]:
     """The records of one site or of all, with their sites, without tombstones of forgotten records."""
-    if site is None:
-        async for home, record in store.records():
-            if not record.forgotten:
-                yield home, record
-        return
-    async for record in whole_log(store, site):
+    found = store.records() if site is None else ((site, record) async for record in whole_log(store, site))
+    async for home, record in found:
         if not record.forgotten:
-            yield site, record
+            yield home, record
 
 
 async def whole_journal(store: FingerprintStore, journal: str) -> AsyncIterator[bytes]:

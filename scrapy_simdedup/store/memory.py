@@ -168,9 +168,6 @@ class MemoryLog(PackedRecords):
                 return self[slot]
         return None
 
-    def slot_of(self, record: Record) -> int | None:
-        return self._slot_of(record.id)
-
     def forget(self, ids: Iterable[int], now: float) -> None:
         """Take records out, and leave tombstones in place of those that were left before.
 

@@ -22,6 +22,7 @@ import numpy as np
 from scrapy_simdedup.fingerprint.similarity import COMPARISON_DTYPE
 from scrapy_simdedup.fingerprint.sketch import pack_row, unpack_row
 from scrapy_simdedup.store.base import SETTLED, Record, State
+from scrapy_simdedup.urls.compact import KeyTable
 
 _FOOT = struct.Struct("<Q2dI2HB2IH")
 """Position, when the page was first and last seen, the number of the :data:`Shared` texts, and the six sizes."""
@@ -195,31 +196,16 @@ class PackedRecords:
         lender = self._lender(slot)
         original = packed[:history_at] if lender is None else self.key(lender)
         url, fingerprint = self._unpack(packed[content_at:], lender, url_size, row)
-        return Record(  # in the order of its fields, as to give them by their names takes four times as long
-            url.decode("utf-8", "surrogatepass"),
-            self.key(slot),
-            fingerprint,
-            run,
-            worker,
-            state,
-            kind,
-            None if math.isnan(similarity) else similarity,
-            original or None,
-            first_seen,
-            last_seen,
-            last_changed,
-            visits,
-            changes,
-            handler,
-            self.ids[slot],
-            position,
-        )
+        of_page = url.decode("utf-8", "surrogatepass"), self.key(slot), fingerprint
+        of_verdict = run, worker, state, kind, None if math.isnan(similarity) else similarity, original or None
+        times_and_counts = first_seen, last_seen, last_changed, visits, changes
+        # In the order of its fields, as to give them by their names takes four times as long.
+        return Record._make((*of_page, *of_verdict, *times_and_counts, handler, self.ids[slot], position))
 
     def key(self, slot: int) -> bytes:
         """The key of a record."""
         end = self._ends[slot]
-        (size,) = _SIZE.unpack_from(self._buffer, end - _SIZES.size)
-        return bytes(self._buffer[end : end + size])
+        return bytes(self._buffer[end : end + self._key_size(slot)])
 
     def original(self, slot: int) -> bytes | None:
         """The key of a record's original; None if it has none."""
@@ -287,7 +273,9 @@ class PackedRecords:
             dictionary = b"".join(self._content(lender))
             packer = zlib.compressobj(_LEVEL, zlib.DEFLATED, _WINDOW, _MEMORY_LEVEL, zdict=dictionary)
             original, packed = b"", packer.compress(url + fingerprint) + packer.flush()
-            self._lend(slot, lender)
+            if self._lenders is None:
+                self._lenders = array("I", bytes(4 * len(self.ids)))
+            self._lenders[slot], self._lenders[lender] = lender + 1, _LENDS
         elif len(fingerprint) < _ROW:
             packed = url + fingerprint
         else:
@@ -313,8 +301,7 @@ class PackedRecords:
 
     def _key_size(self, slot: int) -> int:
         """The size of a record's key, the first of the sizes in its foot."""
-        size: int
-        (size,) = _SIZE.unpack_from(self._buffer, self._ends[slot] - _SIZES.size)
+        size: int = _SIZE.unpack_from(self._buffer, self._ends[slot] - _SIZES.size)[0]
         return size
 
     def _lender(self, slot: int) -> int | None:
@@ -331,11 +318,6 @@ class PackedRecords:
             return None
         found = [other for other in self.slots(record.original) if other != slot and self._lender(other) is None]
         return max(found, key=self.ids.__getitem__, default=None)
-
-    def _lend(self, slot: int, lender: int) -> None:
-        if self._lenders is None:
-            self._lenders = array("I", bytes(4 * len(self.ids)))
-        self._lenders[slot], self._lenders[lender] = lender + 1, _LENDS
 
     def _take_back(self, slot: int) -> None:
         """Pack the records by themselves that are packed by that of a slot, which goes."""
@@ -392,51 +374,6 @@ class PackedRecords:
 
 def _content_of(record: Record) -> tuple[bytes, bytes]:
     return record.url.encode("utf-8", "surrogatepass"), record.fingerprint
-
-
-class KeyTable:
-    """A hash table with linear probing, from keys to slots: those that may have a key, or had it once.
-
-    It keeps no key itself, so it takes 8 to 16 bytes for each of ``count`` keys, and a third more. The hash never
-    leaves this process.
-    """
-
-    __slots__ = ("_cells", "_taken")
-
-    def __init__(self, count: int) -> None:
-        self._cells = array("I", bytes(4 << (2 * count).bit_length()))
-        """Slots plus one; 0 is none."""
-        self._taken = 0
-
-    @property
-    def is_full(self) -> bool:
-        """Whether a new table is due; cells of deleted keys count as full."""
-        return 3 * self._taken >= 2 * len(self._cells)
-
-    @property
-    def size(self) -> int:
-        """How many bytes of memory the table takes."""
-        return 4 * len(self._cells)
-
-    def enter(self, key: bytes, slot: int) -> None:
-        """Note that a slot has a key."""
-        cells, number = self._cells, slot + 1
-        mask = len(cells) - 1
-        cell = hash(key) & mask
-        while (taken := cells[cell]) and taken != number:
-            cell = cell + 1 & mask
-        self._taken += not taken
-        cells[cell] = number
-
-    def probe(self, key: bytes) -> Iterable[int]:
-        """Slots that may be the key's, some of them more than once."""
-        cells, found = self._cells, []
-        mask = len(cells) - 1
-        cell = hash(key) & mask
-        while taken := cells[cell]:
-            found.append(taken - 1)
-            cell = cell + 1 & mask
-        return found
 
 
 class InternTable:

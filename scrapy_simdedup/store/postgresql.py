@@ -147,7 +147,7 @@ class PostgresqlStore(RemoteStore):
     async def read(self, site: str, after: int = 0) -> base.Tail:
         found = await self._ask(READ, {"site": site, "after": after, "part": PART})
         # A site without news is one row that has its counter alone.
-        records = tuple(base.record_of(*record) for _, name, *record, _ in found if name is not None)
+        records = tuple(base.Record._make(record) for _, name, *record, _ in found if name is not None)
         complete = len(records) < PART
         return base.Tail(records, found[0][0] or 0 if complete else records[-1].position, complete)
 

@@ -259,8 +259,8 @@ def unpack_record(raw: bytes, id_: int, position: int) -> base.Record:
     fingerprint_at = body_at + body_size
     url, run, worker, kind, similarity, original, first_seen, *others = json.loads(raw[body_at:fingerprint_at])
     marks = run, worker, STATES[state], kind, similarity, None if original is None else bytes.fromhex(original)
-    times_and_counts = first_seen, last_seen, *others
-    return base.record_of(url, raw[HEAD.size : body_at], raw[fingerprint_at:], *marks, *times_and_counts, id_, position)
+    of_page, times_and_counts = (url, raw[HEAD.size : body_at], raw[fingerprint_at:]), (first_seen, last_seen, *others)
+    return base.Record._make((*of_page, *marks, *times_and_counts, id_, position))
 
 
 def steps(outcome: base.Outcome) -> str:

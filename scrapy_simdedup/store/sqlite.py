@@ -170,7 +170,7 @@ class SqliteStore(SqliteJournals):
         if not rows:
             return base.Tail((), 0)
         # A site without news is one row that has its counter alone.
-        records = tuple(base.record_of(*record) for _, number, *record in rows if number is not None)
+        records = tuple(base.Record._make(record) for _, number, *record in rows if number is not None)
         complete = len(rows) < PART
         return base.Tail(records, rows[0][0] if complete else records[-1].position, complete)
 

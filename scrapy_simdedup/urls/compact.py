@@ -1,11 +1,11 @@
-"""Containers for a site with millions of URLs, and the keyed hashes that URLs and contents are known by."""
+"""Containers for a site with millions of pages and URLs, and the keyed hashes that URLs and contents are known by."""
 
 from __future__ import annotations
 
 import zlib
 from array import array
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from hashlib import blake2b
 
 U64_MASK = (1 << 64) - 1
@@ -92,6 +92,51 @@ class SortedMap:
             self._heads.insert(chunk + 1, keys[half])
             self._keys[chunk : chunk + 1] = [keys[:half], keys[half:]]
             self._values[chunk : chunk + 1] = [values[:half], values[half:]]
+
+
+class KeyTable:
+    """A hash table with linear probing, from keys to slots: those that may have a key, or had it once.
+
+    It keeps no key itself, so it takes 8 to 16 bytes for each of ``count`` keys, and a third more. The hash never
+    leaves this process.
+    """
+
+    __slots__ = ("_cells", "_taken")
+
+    def __init__(self, count: int) -> None:
+        self._cells = array("I", bytes(4 << (2 * count).bit_length()))
+        """Slots plus one; 0 is none."""
+        self._taken = 0
+
+    @property
+    def is_full(self) -> bool:
+        """Whether a new table is due; cells of deleted keys count as full."""
+        return 3 * self._taken >= 2 * len(self._cells)
+
+    @property
+    def size(self) -> int:
+        """How many bytes of memory the table takes."""
+        return 4 * len(self._cells)
+
+    def enter(self, key: bytes, slot: int) -> None:
+        """Note that a slot has a key."""
+        cells, number = self._cells, slot + 1
+        mask = len(cells) - 1
+        cell = hash(key) & mask
+        while (taken := cells[cell]) and taken != number:
+            cell = cell + 1 & mask
+        self._taken += not taken
+        cells[cell] = number
+
+    def probe(self, key: bytes) -> Iterable[int]:
+        """Slots that may be the key's, some of them more than once."""
+        cells, found = self._cells, []
+        mask = len(cells) - 1
+        cell = hash(key) & mask
+        while taken := cells[cell]:
+            found.append(taken - 1)
+            cell = cell + 1 & mask
+        return found
 
 
 class UrlLog:
