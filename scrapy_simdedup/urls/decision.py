@@ -8,10 +8,9 @@ from typing import Literal
 from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
-from scrapy_simdedup.urls.page_index import IndexHit
+from scrapy_simdedup.urls.page_index import IndexHit, Look
 from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
 from scrapy_simdedup.urls.patterns import ActiveRules, NormalizedUrl, PathPattern
-from scrapy_simdedup.urls.shared import Look
 from scrapy_simdedup.urls.site import Site
 
 _FEW_PATTERNS = 10
@@ -77,7 +76,8 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
         why = _explain(site, rules, known)
         if not _is_safe(site, normalized, known, thresholds):
             return UrlDecision("deprioritize", *why)
-        if _is_doubtful(site, parts, known):
+        # The known page may have shown an error that others show as well.
+        if not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts):
             site.shared.expect(known.content, Look(url, parts))
             return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known) or _is_exceptional(site, normalized, known)
@@ -201,11 +201,8 @@ def _standing(leaf: PathPattern, at: PathPattern, rule: Hypothesis, *, everywher
         return [at.evidence[rule]]
     end = len(leaf.lineage) if everywhere else -1
     above = (pattern.evidence.get(rule) for pattern in leaf.lineage[leaf.lineage.index(at) + 1 : end])
-    return [at.evidence[rule], *(found for found in above if found and _is_unrefuted(found))]
-
-
-def _is_unrefuted(evidence: Evidence) -> bool:
-    return evidence.holds is not False and not evidence.exceptions
+    unrefuted = (found for found in above if found and found.holds is not False and not found.exceptions)
+    return [at.evidence[rule], *unrefuted]
 
 
 def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence, enough: int) -> float:
@@ -270,20 +267,14 @@ def _is_gradual(site: Site, at: PathPattern, rule: Hypothesis) -> bool:
     return any(at.evidence[other].is_gradual(site.noise.share) for other in others)
 
 
-def _is_doubtful(site: Site, parts: UrlParts, known: IndexHit) -> bool:
-    """Whether the known page may have shown an error that others show as well, so that it needs a second look."""
-    return not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts)
-
-
 def _lack_of_support(site: Site, leaf: PathPattern, rule: Hypothesis) -> float:
     """Factor on the verifications of a rule: more where a site has few rules, less where many patterns agree."""
     everywhere = leaf.lineage[-1].evidence.get(rule)
     if everywhere is not None and everywhere.agreeing >= _FEW_PATTERNS and not everywhere.exceptions:
         return 0.5
-    if site.questions is None:
-        return max(1.0, _MANY_RULES / max(1, site.doubtful_rules()))
-    lack = max(1.0, _MANY_RULES / max(1, site.doubtful_parts()))
-    return lack * min(1.0, _WHERE_SAMPLED * lack)
+    rules, parts = site.doubtful_counts()
+    lack = max(1.0, _MANY_RULES / max(1, rules if site.questions is None else parts))
+    return lack if site.questions is None else lack * min(1.0, _WHERE_SAMPLED * lack)
 
 
 def _verification_rate(weight: float, verified: int) -> float:

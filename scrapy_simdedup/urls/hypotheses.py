@@ -160,13 +160,17 @@ class Hypotheses:
             part.random_balance += 1
             return None
         part.random_balance -= 1
-        found = part.values.get(value)
-        if found is None and len(part.values) < MAX_VALUES and part.name.partition(":")[0] not in _NO_DEFAULTS:
-            found = self.add((part.name,), value, shift)
+        found = self._default(part, value, shift)
         if found is not None:
             part.value_counts[found] += 1
         if part.any_value is None and len(part.values) >= MANY_VALUES:
             self.any_value(part)
+        return found
+
+    def _default(self, part: PartHypotheses, value: str, shift: int) -> Hypothesis | None:
+        found = part.values.get(value)
+        if found is None and len(part.values) < MAX_VALUES and part.name.partition(":")[0] not in _NO_DEFAULTS:
+            found = self.add((part.name,), value, shift)
         return found
 
     def any_value(self, part: PartHypotheses) -> Hypothesis | None:
@@ -194,9 +198,7 @@ class Hypotheses:
             return part.irrelevant
         if value == ANY_VALUE:
             return self.any_value(part)
-        found = part.values.get(value)
-        if found is None and len(part.values) < MAX_VALUES and part.name.partition(":")[0] not in _NO_DEFAULTS:
-            found = self.add(names, value, self._hash(*names, value))
+        found = self._default(part, value, self._hash(part.name, value))
         if found is not None:
             part.value_counts[found] = max(MIN_VALUE_COUNT, part.value_counts[found])
         return found

@@ -12,13 +12,12 @@ from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, is_early_test
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
-from scrapy_simdedup.urls.page_index import CONTENT_BITS
+from scrapy_simdedup.urls.page_index import CONTENT_BITS, Look
 from scrapy_simdedup.urls.parts import UrlParts, site_name, split_url
 from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, MAX_OPEN, HeldPage, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
-from scrapy_simdedup.urls.sampling import SAMPLED, SAMPLED_LOW_RISK, draw_sample, unseen_bound
-from scrapy_simdedup.urls.shared import Look
+from scrapy_simdedup.urls.sampling import SAMPLED, SAMPLED_LOW_RISK, draw_other_looks, draw_sample, unseen_bound
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation
 
@@ -186,8 +185,7 @@ class UrlLearner:
         """
         found: list[str] = []
         for site in self._sites.values() if self._checks > 0 else ():
-            if site.questions is not None and site.questions.know_errors:
-                found += site.draw_other_looks()
+            found += draw_other_looks(site)
             found += draw_sample(site, self._split, self._checks)
         return found
 

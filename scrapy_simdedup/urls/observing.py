@@ -124,7 +124,9 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
         elif len(tags) > 1:
             site.noise.remember_excused(leaf, hypothesis, tags)
         if site.asks is not None and not confirmed:
-            _remember_failure(seen, site.asks, hypothesis, entry_content(trial.entry))
+            expected = entry_content(trial.entry)
+            known_url = site.pages[site.contents.first_page(expected)]
+            site.asks.remember(EarlyFailure(leaf, hypothesis, seen.url, seen.content, known_url, expected))
     seen.count_trial(hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)
     if trial.same and site.asks is not None:
         _ask_about_early_failures(site.asks, seen.rule_book, leaf, hypothesis)
@@ -134,12 +136,6 @@ def _is_confirmed(seen: Observation, expected: int) -> bool:
     """Whether a page and the known page that it is unlike were both fetched twice."""
     questions = seen.site.questions
     return questions is not None and seen.content in questions.sure and expected in questions.sure
-
-
-def _remember_failure(seen: Observation, questions: Questions, hypothesis: Hypothesis, expected: int) -> None:
-    """Remember a failed trial, to ask about it once much speaks for the hypothesis."""
-    known_url = seen.site.pages[seen.site.contents.first_page(expected)]
-    questions.remember(EarlyFailure(seen.page.leaf, hypothesis, seen.url, seen.content, known_url, expected))
 
 
 def _ask_about_early_failures(

@@ -6,12 +6,11 @@ There they are candidates until a few pages have confirmed them.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 
-from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.given import PART_REMOVAL, GivenRule
-from scrapy_simdedup.urls.hypotheses import ANY_VALUE
+from scrapy_simdedup.urls.hypotheses import ANY_VALUE, Hypothesis
 from scrapy_simdedup.urls.patterns import WHOLE_SITE
 from scrapy_simdedup.urls.site import Site
 
@@ -197,28 +196,22 @@ class RememberedRules:
 
 def lasting_rules(site: Site) -> tuple[RememberedRule, ...]:
     """The learned rules in force with their exceptions, and remembered rules that nothing spoke for or against."""
-    found = sorted(_lasting_rules(site), key=lambda rule: -rule.successes)
-    return tuple(found[:MAX_RULES])
-
-
-def _lasting_rules(site: Site) -> Iterator[RememberedRule]:
-    verdicts = [
-        (pattern, hypothesis, evidence, _lasting_verdict(evidence))
-        for pattern in site.tree.patterns.values()
-        for hypothesis, evidence in pattern.evidence.items()
-        if not hypothesis.is_initial
-    ]
-    rules = {hypothesis for _, hypothesis, _, holds in verdicts if holds}
-    for pattern, hypothesis, evidence, holds in verdicts:
-        length = sum(map(len, (pattern.name, *hypothesis.names, hypothesis.shown_value or "")))
-        if holds is not None and hypothesis in rules and length <= MAX_TEXT:
-            successes = min(evidence.successes + evidence.remembered, MAX_SUCCESSES)
-            yield RememberedRule(pattern.name, hypothesis.names, hypothesis.shown_value, holds, successes)
-
-
-def _lasting_verdict(evidence: Evidence) -> bool | None:
-    is_untried = evidence.remembered > 0 and not evidence.failures
-    return True if evidence.holds is None and is_untried else evidence.holds
+    in_force: set[Hypothesis] = set()
+    found: list[tuple[Hypothesis, RememberedRule]] = []
+    for pattern in site.tree.patterns.values():
+        for hypothesis, evidence in pattern.evidence.items():
+            is_untried = evidence.holds is None and evidence.remembered > 0 and not evidence.failures
+            holds = True if is_untried else evidence.holds
+            if holds is None or hypothesis.is_initial:
+                continue
+            if holds:
+                in_force.add(hypothesis)
+            if sum(map(len, (pattern.name, *hypothesis.names, hypothesis.shown_value or ""))) <= MAX_TEXT:
+                successes = min(evidence.successes + evidence.remembered, MAX_SUCCESSES)
+                rule = RememberedRule(pattern.name, hypothesis.names, hypothesis.shown_value, holds, successes)
+                found.append((hypothesis, rule))
+    lasting = [rule for hypothesis, rule in found if hypothesis in in_force]
+    return tuple(sorted(lasting, key=lambda rule: -rule.successes)[:MAX_RULES])
 
 
 def recall(site: Site, rules: Iterable[RememberedRule]) -> None:

@@ -1,11 +1,12 @@
-"""The sample of the skipped URLs that is fetched before a crawl ends, and what it tells of the others."""
+"""The samples of the skipped URLs that are fetched before a crawl ends, and what they tell of the others."""
 
 from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterable
+from itertools import islice
 
-from scrapy_simdedup.urls.compact import U64_MASK
+from scrapy_simdedup.urls.compact import BY_CONTENT, U64_MASK
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.parts import UrlParts
 from scrapy_simdedup.urls.site import Site
@@ -17,6 +18,8 @@ _AFTER_EXCEPTION = 10
 """Factor on the checks for these URLs, at most, where a rule was wrong for few pages, so that others may be."""
 _MOST = 0.99
 """Share of the skipped URLs that are sampled at most, whatever the checks are."""
+_MAX_OTHER_LOOKS = 2000
+"""URLs that are readmitted at a time for another look at their contents."""
 _MAX_LOOKED_AT = 20_000
 """Skipped URLs that are looked at in order to find those of a rule with few; each takes some 100 µs."""
 
@@ -38,7 +41,7 @@ def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], check
     most = min(_MOST, max(usual, SAMPLED * checks, most, _share_after_exception(site, checks)))
     found: list[str] = []
     tested: set[int] = set()
-    for skip in site.draw_skips(most):
+    for skip in _draw_skips(site, most):
         url = site.skips.urls[skip - 1]
         parts = split(site, url)
         share = most if parts is None else _share_of_url(site, parts, checks, shares, tested)
@@ -50,6 +53,35 @@ def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], check
                 page = site.normalize(parts)
                 tested.update(page.identity + shift & U64_MASK for _, shift in page.dropped_parts)
     return found
+
+
+def _draw_skips(site: Site, share: float) -> list[int]:
+    """Draw skips since the last drawing, of those that stand, each with the same probability; their numbers."""
+    drawn: list[int] = []
+    while True:
+        site.drawn_to += 1 + int(math.log(1 - site.random.next_float()) / math.log(1 - share))
+        if site.drawn_to > len(site.skips.urls):
+            site.drawn_to = len(site.skips.urls)
+            return drawn
+        if not site.skips.is_readmitted(site.drawn_to):
+            drawn.append(site.drawn_to)
+
+
+def draw_other_looks(site: Site) -> list[str]:
+    """Draw a skipped URL of each page of which a single look was taken, if pages of the site erred; some at a time.
+
+    Pages of which all skipped URLs were drawn are left out, and those that showed the same twice.
+    """
+    if site.questions is None or not site.questions.know_errors:
+        return []
+    sure = site.questions.sure
+    doubtful = (skip for content, skip in site.contents.fetched_once() if content not in sure)
+    skips = (site.skips.latest_skipped(BY_CONTENT, skip) for skip in doubtful)
+    drawn = sorted(islice(filter(None, skips), _MAX_OTHER_LOOKS))
+    for skip in drawn:
+        site.skips.mark_readmitted(skip)
+    site.skipped -= len(drawn)
+    return [site.skips.urls[skip - 1] for skip in drawn]
 
 
 def _shares_by_rule(site: Site, count: int, after_exception: float) -> dict[Evidence, float]:

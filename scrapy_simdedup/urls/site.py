@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
@@ -12,7 +11,7 @@ from scrapy_simdedup.urls import compact
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
-from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, entry_content, part_tag
+from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, SharedContents, entry_content, part_tag
 from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
 from scrapy_simdedup.urls.patterns import (
     WHOLE_SITE,
@@ -24,7 +23,6 @@ from scrapy_simdedup.urls.patterns import (
     Prefixes,
 )
 from scrapy_simdedup.urls.questions import Questions
-from scrapy_simdedup.urls.shared import SharedContents
 
 _GIVEN_VERIFIED = 24
 """Verifications credited to a rule that is in force from the start."""
@@ -34,8 +32,6 @@ _MAX_DIFFERING = 3
 """Parts that two URLs of one page may differ in to suggest hypotheses."""
 _MAX_HOSTS_PER_LEAF = 64
 """Hosts whose rules are kept at hand at a leaf."""
-_MAX_OTHER_LOOKS = 2000
-"""URLs that are readmitted at a time for another look at their contents."""
 _TEST_LASTS = 100
 """Fetched pages after which a test is under way no more: its page may have failed."""
 _MAX_ENTRIES_PER_URL = 4
@@ -153,8 +149,8 @@ class Site:
         """Number of changes of verdicts so far."""
         self.in_force: Counter[Hypothesis] = Counter()
         """Rule → number of patterns where it is in force by their own verdict."""
-        self.doubtful: tuple[int, int, int] = (-1, 0, 0)
-        """A version, and the number of doubtful rules at this version, and of parts that they are about."""
+        self._doubtful = (-1, (0, 0))
+        """A version, and what :meth:`doubtful_counts` gives at this version."""
         self.fetched: int = 0
         self.repeats: int = 0
         """Fetched pages of a known content that rules or promising hypotheses explain."""
@@ -314,22 +310,20 @@ class Site:
                 for evidence in self.under_way.pop(test)[1]:
                     evidence.under_way -= 1
 
-    def doubtful_rules(self) -> int:
-        """How many rules in force are plausibly wrong for some pages: one per part and pattern, values included."""
-        if self.doubtful[0] != self.version:
+    def doubtful_counts(self) -> tuple[int, int]:
+        """How many rules in force are plausibly wrong for some pages, and how many parts they are about.
+
+        There is one rule per part and pattern, values included; each ending of paths counts as a part.
+        """
+        if self._doubtful[0] != self.version:
             doubtful: dict[tuple[str, ...], int] = {}
             for hypothesis, patterns in self.in_force.items():
                 if not self.hypotheses.is_low_risk(hypothesis):
                     doubtful[hypothesis.names] = max(patterns, doubtful.get(hypothesis.names, 0))
             flags = [h for h, at in self.in_force.items() if at and h.names[0] in FLAG_PARTS]
             parts = sum(at > 0 and names[0] not in FLAG_PARTS for names, at in doubtful.items())
-            self.doubtful = self.version, sum(doubtful.values()), parts + len(flags)
-        return self.doubtful[1]
-
-    def doubtful_parts(self) -> int:
-        """How many parts the doubtful rules are about; each ending of paths counts as one."""
-        self.doubtful_rules()
-        return self.doubtful[2]
+            self._doubtful = self.version, (sum(doubtful.values()), parts + len(flags))
+        return self._doubtful[1]
 
     def add_hint(self, url: UrlParts, same_as: UrlParts) -> None:
         """Suppose that two URLs of one path lead to one page: up to three parts where they differ may be irrelevant."""
@@ -390,31 +384,6 @@ class Site:
     def readmit_by_content(self, content: int) -> None:
         """Readmit all URLs that were skipped in favour of a content."""
         self.skips.readmit_chain(compact.BY_CONTENT, self.contents.latest_skip(content))
-
-    def draw_skips(self, share: float) -> list[int]:
-        """Draw skips since the last drawing, of those that stand, each with the same probability; their numbers."""
-        drawn: list[int] = []
-        while True:
-            self.drawn_to += 1 + int(math.log(1 - self.random.next_float()) / math.log(1 - share))
-            if self.drawn_to > len(self.skips.urls):
-                self.drawn_to = len(self.skips.urls)
-                return drawn
-            if not self.skips.is_readmitted(self.drawn_to):
-                drawn.append(self.drawn_to)
-
-    def draw_other_looks(self) -> list[str]:
-        """Draw a skipped URL of each page of which a single look was taken, as that one may have erred; some at a time.
-
-        Pages of which all skipped URLs were drawn are left out, and those that showed the same twice.
-        """
-        sure = self.questions.sure if self.questions is not None else frozenset()
-        doubtful = (skip for content, skip in self.contents.fetched_once() if content not in sure)
-        skips = (self.skips.latest_skipped(compact.BY_CONTENT, skip) for skip in doubtful)
-        drawn = sorted(islice(filter(None, skips), _MAX_OTHER_LOOKS))
-        for skip in drawn:
-            self.skips.mark_readmitted(skip)
-        self.skipped -= len(drawn)
-        return [self.skips.urls[skip - 1] for skip in drawn]
 
     def pop_readmitted(self) -> list[str]:
         """Take some of the readmitted URLs."""
