@@ -21,9 +21,10 @@ from tempfile import TemporaryDirectory
 from typing import IO, Any, Literal, cast
 
 from scrapy_simdedup.batch.archives import PAGES_PER_BATCH
-from scrapy_simdedup.batch.feeds import FORMATS, FeedFormat, Warc, format_of, sniffed
+from scrapy_simdedup.batch.feeds import Csv, FeedFormat, JsonArray, JsonLines, Parquet
 from scrapy_simdedup.batch.tables import DamagedFile, package_of, pages_schema
 from scrapy_simdedup.batch.things import HTML_FIELDS, FeedEntry, ItemFields
+from scrapy_simdedup.batch.warc import Warc
 from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.unjudged import UNJUDGED
@@ -140,6 +141,34 @@ def only_run_in(directory: Path) -> Iterator[None]:
                 part.unlink(missing_ok=True)
     finally:
         os.close(lock)
+
+
+FORMATS: dict[str, type[FeedFormat]] = {
+    **dict.fromkeys(("jsonl", "jsonlines", "jl", "ndjson"), JsonLines),
+    "json": JsonArray,
+    "csv": Csv,
+    "parquet": Parquet,
+    "warc": Warc,
+}
+"""The formats, by the ending of a file's name without .gz and .zst."""
+JSON = (JsonLines, JsonArray)
+"""The formats that the items of every feed can be written in."""
+_BEGINS_ARRAY = re.compile(rb"(?:\xef\xbb\xbf)?\s*\[\s*(?:[{\]]|\Z)")
+
+
+def format_of(name: str) -> type[FeedFormat] | None:
+    """The format that the name of a file says, packed or not."""
+    return FORMATS.get(re.sub(r"\.(?:gz|zst)\Z", "", name.lower()).rpartition(".")[2])
+
+
+def sniffed(form: type[FeedFormat], file: IO[bytes]) -> type[FeedFormat]:
+    """Which of the two forms of JSON a file has: people call either by the name of the other."""
+    if form not in JSON or not hasattr(file, "peek"):
+        return form
+    start = file.peek(64)[:64]
+    if _BEGINS_ARRAY.match(start.split(b"\n")[0]):
+        return JsonArray
+    return form if start.lstrip(b"\xef\xbb\xbf \t\r\n")[:1] == b"[" else JsonLines
 
 
 TIME_FIELDS = ("time", "timestamp", "fetched_at", "crawled_at")

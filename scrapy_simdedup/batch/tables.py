@@ -53,6 +53,14 @@ VERDICT_COLUMNS = (
     *("supersedes", "original_first_seen", "original_run"),
 )
 """The columns of a table of verdicts that are fields of a verdict."""
+_TYPES = {
+    **dict.fromkeys(("time", "similarity", "original_first_seen"), "float64"),
+    **dict.fromkeys(("size", "position"), "int64"),
+    **dict.fromkeys(("distance", "own_words"), "int32"),
+    **dict.fromkeys(("key", "fingerprint", "units", "record", "original_key"), "binary"),
+    "is_duplicate": "bool",
+}
+"""The types of the columns that hold no texts."""
 
 
 class DamagedFile(SimdedupError):
@@ -67,6 +75,11 @@ def package_of(extra: str, module: str) -> Any:
         raise SimdedupError(f"to {EXTRAS[extra]}, pip install scrapy-simdedup[{extra}]") from exc
 
 
+def _schema(columns: Iterable[str]) -> Any:
+    arrow = package_of("batch", "pyarrow")
+    return arrow.schema([(name, arrow.type_for_alias(_TYPES.get(name, "string"))) for name in columns])
+
+
 @cache
 def pages_schema() -> Any:
     """The schema of a table of pages.
@@ -74,9 +87,7 @@ def pages_schema() -> Any:
     ``time`` is in seconds since the epoch, ``file`` and ``position`` say which entry of which file a page is, and
     ``unjudged`` why it is not to be judged.
     """
-    arrow = package_of("batch", "pyarrow")
-    texts, numbers = ("url", "html", "unjudged", "file"), {"time": arrow.float64(), "position": arrow.int64()}
-    return arrow.schema([*((name, arrow.string()) for name in texts), *numbers.items()])
+    return _schema(("url", "html", "unjudged", "file", "time", "position"))
 
 
 @cache
@@ -86,41 +97,14 @@ def fingerprints_schema() -> Any:
     ``units`` has the text units of the page, where own texts or edits matter, and then the fingerprint is without what
     a record keeps of them; ``size`` is the page's bytes in UTF-8.
     """
-    arrow = package_of("batch", "pyarrow")
-    return arrow.schema(
-        [
-            ("site", arrow.string()),
-            ("time", arrow.float64()),
-            ("url", arrow.string()),
-            ("key", arrow.binary()),
-            ("canonical", arrow.string()),
-            ("fingerprint", arrow.binary()),
-            ("units", arrow.binary()),
-            ("unjudged", arrow.string()),
-            ("size", arrow.int64()),
-            ("file", arrow.string()),
-            ("position", arrow.int64()),
-            ("record", arrow.binary()),
-        ]
-    )
+    of_page = ("site", "time", "url", "key", "canonical")
+    return _schema((*of_page, "fingerprint", "units", "unjudged", "size", "file", "position", "record"))
 
 
 @cache
 def verdicts_schema() -> Any:
     """The schema of a table of verdicts: the page, and the fields of its :class:`~scrapy_simdedup.Verdict`."""
-    arrow = package_of("batch", "pyarrow")
-    page = [fingerprints_schema().field(name) for name in PAGE_COLUMNS]
-    texts = ("kind", "original", "reason", "supersedes", "original_run")
-    types = {
-        **dict.fromkeys(texts, arrow.string()),
-        "is_duplicate": arrow.bool_(),
-        "original_key": arrow.binary(),
-        "similarity": arrow.float64(),
-        "distance": arrow.int32(),
-        "own_words": arrow.int32(),
-        "original_first_seen": arrow.float64(),
-    }
-    return arrow.schema([*page, *((name, types[name]) for name in VERDICT_COLUMNS)])
+    return _schema((*PAGE_COLUMNS, *VERDICT_COLUMNS))
 
 
 def batch_of(rows: Iterable[tuple[Any, ...]], schema: Any) -> Any:

@@ -14,9 +14,10 @@ from pathlib import Path
 from typing import IO
 
 from scrapy_simdedup.batch import things
-from scrapy_simdedup.batch.feeds import FORMATS, JSON, FeedFormat, Warc, format_of, sniffed
-from scrapy_simdedup.batch.files import open_input, open_output
+from scrapy_simdedup.batch.feeds import FeedFormat
+from scrapy_simdedup.batch.files import FORMATS, JSON, format_of, open_input, open_output, sniffed
 from scrapy_simdedup.batch.verdict_files import Counts
+from scrapy_simdedup.batch.warc import Warc
 from scrapy_simdedup.commands.console import YES, Action, Context, positive_int, read_share
 from scrapy_simdedup.crawl.worker_pool import WorkerPool
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
