@@ -13,7 +13,7 @@ from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_j
 from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.report.url_rules import remembered_rules
+from scrapy_simdedup.report.history import remembered_rules
 from scrapy_simdedup.store.base import FingerprintStore, Record
 from scrapy_simdedup.urls import RememberedRules
 from scrapy_simdedup.urls.parts import registrable_domain

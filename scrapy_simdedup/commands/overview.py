@@ -31,7 +31,8 @@ from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report import UrlSavings, clusters
 from scrapy_simdedup.report.document import build_report, write_report
-from scrapy_simdedup.report.url_rules import Replay, remembered_rules, savings_from_notes
+from scrapy_simdedup.report.history import remembered_rules, savings_from_notes
+from scrapy_simdedup.report.tallies import Replay
 from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.urls import Rule, export_obstacle, export_own_rules, export_rules
@@ -291,13 +292,7 @@ RULES = Action(
 
 
 def _rules_text(savings: UrlSavings, limit: int, width: int) -> Iterator[str]:
-    share = savings.saved / savings.pages if savings.pages else 0.0
-    saved = f"saved {savings.saved:,} of {savings.pages:,} fetches ({share:.0%})"
-    yield StyledLine(
-        f"Learning from URLs {saved}"
-        if savings.by_crawl
-        else f"A crawl that learns from URLs would have {saved}, and lost {savings.lost:,} contents"
-    )
+    yield StyledLine(savings.sentence)
     yield ""
     rows = [
         (

@@ -8,6 +8,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from scrapy_simdedup.display import plural
+
 if TYPE_CHECKING:
     from scrapy_simdedup.report.clusters import Cluster, NearPage
     from scrapy_simdedup.report.comparison import Difference
@@ -43,6 +45,15 @@ class UrlSavings:
         """The savings of a crawl that has seen some URLs and skipped others."""
         rules = sorted(learner.rules(), key=lambda rule: (-rule.skipped, -rule.successes))[:MAX_RULES]
         return cls(seen + skipped, len(learner.sites), skipped, 0, tuple(rules), by_crawl=True)
+
+    @property
+    def sentence(self) -> str:
+        """What was saved, in a sentence."""
+        share = self.saved / self.pages if self.pages else 0.0
+        saved = f"saved {self.saved:,} of {self.pages:,} fetches ({share:.0%}) on {plural(self.sites, 'site')}"
+        if self.by_crawl:
+            return f"Learning from URLs {saved}."
+        return f"A crawl that learns from URLs would have {saved}, and lost {plural(self.lost, 'content')}."
 
 
 @dataclass(frozen=True, slots=True)

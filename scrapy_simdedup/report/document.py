@@ -20,8 +20,7 @@ from scrapy_simdedup.display import format_time
 from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections, tallies
 from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
 from scrapy_simdedup.report.elements import Element, h, replace_invalid_xml, to_html
-from scrapy_simdedup.report.history import read_run_history
-from scrapy_simdedup.report.url_rules import Replay, savings_from_notes
+from scrapy_simdedup.report.history import read_run_history, savings_from_notes
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
 
@@ -143,7 +142,7 @@ async def build_report(
     runs, totals, times = tallies.RunTally(), tallies.VerdictTally(), tallies.TimelineTally()
     sites, audit = tallies.SiteTally(history), tallies.AuditSample(MAX_AUDITED, compared)
     top, near = TopClusters(MAX_CLUSTERS), NearPages(compared, MAX_CLUSTERS)
-    replay, stubs, read = Replay(MAX_REPLAYED), list[tuple[str, Record]](), count(1)
+    replay, stubs, read = tallies.Replay(MAX_REPLAYED), list[tuple[str, Record]](), count(1)
     async for site, record in live_records(store, None):
         progress(next(read))
         runs.add(record)

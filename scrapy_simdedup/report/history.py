@@ -1,18 +1,19 @@
-"""The history of a store: what its runs have noted about known pages, which moved, and how often pages change."""
+"""The history of a store: what its runs noted of known pages and of URLs, which moved, and how often pages change."""
 
 from __future__ import annotations
 
 import math
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from scrapy_simdedup.detect import events
 from scrapy_simdedup.detect.names import PageSettings
 from scrapy_simdedup.fingerprint.unit_changes import Change
-from scrapy_simdedup.report import RunChanges
+from scrapy_simdedup.report import RunChanges, UrlSavings
 from scrapy_simdedup.report.neighbours import FingerprintTable, comparable, fingerprint_of
-from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day
+from scrapy_simdedup.store.base import FingerprintStore, Record, estimate_changes_per_day, whole_journal
+from scrapy_simdedup.urls import GivenRule, RememberedRules, UrlLearner
 from scrapy_simdedup.urls.parts import is_session, is_tracking, split_url
 
 SESSION_WORDS = frozenset({"query:session", "query:sess"})
@@ -79,6 +80,42 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
         async for note in events.known_events(store, name, events.decode_event):
             history.add(note, site)
     return history
+
+
+async def remembered_rules(store: FingerprintStore) -> list[RememberedRules]:
+    """The rules that the next crawl begins with, by site; sites without any are left out."""
+    notes = [RememberedRules.from_bytes(raw) async for raw in whole_journal(store, events.REMEMBERED_JOURNAL)]
+    return [note for note in notes if note is not None and note.rules]
+
+
+async def savings_from_notes(
+    store: FingerprintStore, *, run: str | None = None, site: str | None = None, given: Iterable[GivenRule] = ()
+) -> UrlSavings | None:
+    """What crawls saved by skipping URLs, by their notes; None if they skipped none. Unknown notes are left out.
+
+    The notes are those of one run, or of all, on one site, or on all; ``given`` rules held from the first request
+    on.
+    """
+    learner, seen, skipped = UrlLearner(rules=given), 0, 0
+    for kept in await remembered_rules(store):  # what a crawl skipped by them, it hardly has other evidence of
+        learner.recall(kept.site, kept.rules)
+    async for name in store.journals():
+        of_run, of_site = events.split_journal_name(name)
+        if (
+            not of_run
+            or of_site in {events.EVENTS, events.DROPPED}
+            or run not in {None, of_run}
+            or site not in {None, of_site}
+        ):
+            continue
+        async for note in events.known_events(store, name, events.decode_url_event):
+            if isinstance(note, events.SeenUrl):
+                seen += 1
+                learner.observe(note.url, note.content)
+            else:
+                skipped += 1
+                learner.decide(note.url)  # counts the fetch as saved by its rules
+    return UrlSavings.of_crawl(learner, seen=seen, skipped=skipped) if skipped else None
 
 
 @dataclass(frozen=True, slots=True)

@@ -138,19 +138,14 @@ def rules(report: Report) -> Iterator[Element]:
     if not savings.rules:
         yield h("p", "No part of a URL was found not to change the page.")
         return
-    share = savings.saved / savings.pages if savings.pages else 0.0
-    saved = f"saved {savings.saved:,} of {savings.pages:,} fetches ({share:.0%})"
-    yield h(
-        "p",
-        f"Learning from URLs {saved} on {plural(savings.sites, 'site')}."
-        if savings.by_crawl
-        else f"A crawl that learns from URLs would have {saved} on {plural(savings.sites, 'site')}, "
-        f"and lost {plural(savings.lost, 'content')}.",
-    )
-    rows = []
-    for rule in savings.rules[:SHOWN_RULES]:
-        status = "in force" if rule.in_force else "refuted"
-        rows.append((str(rule), rule.pattern, rule.site, rule.skipped, rule.successes, rule.failures, status))
+    yield h("p", savings.sentence)
+    rows = [
+        (
+            *(str(rule), rule.pattern, rule.site, rule.skipped, rule.successes, rule.failures),
+            "in force" if rule.in_force else "refuted",
+        )
+        for rule in savings.rules[:SHOWN_RULES]
+    ]
     head = ("Does not matter", "In", "Site", "#fetches saved", "#same page", "#another page", "Status")
     yield data_table("Parts of URLs, and the pages that were the same and another without them", head, rows)
 

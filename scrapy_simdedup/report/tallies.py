@@ -15,6 +15,7 @@ from scrapy_simdedup.report.history import RunHistory
 from scrapy_simdedup.report.neighbours import Largest, Reservoir, fingerprint_differences, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.urls import Rule, UrlLearner
 
 TIMELINE_STEPS, MAX_RUNS, MAX_SITE_ROWS, MAX_DRIFT_ROWS = 60, 50, 1_000, 100
 REDESIGN_PAGES, REDESIGN_SHARE = 20, 0.5
@@ -271,3 +272,63 @@ class AuditSample:
                 )
             )
         return tuple(pairs)
+
+
+class Replay:
+    """Replays the pages of a store in the order of their first fetches, as if the crawl had learned from URLs.
+
+    Add all records, site by site, then take :attr:`url_savings`. For each site:
+
+    1. A new learner decides about each URL in turn: it is skipped, or fetched.
+    2. The learner observes the content of each fetched URL, and may readmit skipped URLs, which are fetched then.
+    3. Fetches that were not made are saved; contents of which no URL was fetched are lost.
+
+    A site with which there would be more than ``max_pages`` is left out whole.
+    """
+
+    def __init__(self, max_pages: int | None = None) -> None:
+        self._max_pages = max_pages
+        self._rules: Largest[Rule] = Largest(report.MAX_RULES)
+        self._site = ""
+        self._site_pages: list[tuple[float, str, str | None]] | None = []
+        self._pages = self._sites = self._saved = self._lost = 0
+
+    def add(self, site: str, record: Record) -> None:
+        """Keep a record for the replay of its site."""
+        if site != self._site:
+            self._end_site()
+            self._site, self._site_pages = site, []
+        if self._site_pages is not None:
+            content_id = None if record.kind == "unjudged" else (record.original or record.key).hex()
+            self._site_pages.append((record.first_seen, record.url, content_id))
+            if self._max_pages is not None and self._pages + len(self._site_pages) > self._max_pages:
+                self._site_pages = None
+
+    @property
+    def url_savings(self) -> report.UrlSavings:
+        """What the replay saved; all records must have been added."""
+        self._end_site()
+        return report.UrlSavings(self._pages, self._sites, self._saved, self._lost, tuple(self._rules))
+
+    def _end_site(self) -> None:
+        pages, self._site_pages = sorted(self._site_pages or (), key=lambda page: page[0]), []
+        if not pages:
+            return
+        contents = {url: content for _, url, content in pages}
+        learner = UrlLearner()  # sites teach nothing about each other
+        observed: set[str | None] = set()
+        fetched = 0
+        for _, url, _ in pages:
+            to_fetch = [] if learner.decide(url).skip else [url]
+            while to_fetch:
+                again = to_fetch.pop()
+                fetched += 1
+                observed.add(contents[again])
+                readmitted = learner.observe(again, contents[again])
+                to_fetch += [back for back in readmitted if back in contents]
+        self._pages += len(pages)
+        self._sites += 1
+        self._saved += len(pages) - fetched
+        self._lost += len({*contents.values()} - observed - {None})
+        for rule in learner.rules():
+            self._rules.add((rule.skipped, rule.successes), rule)

@@ -15,7 +15,7 @@ from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.report.url_rules import remembered_rules
+from scrapy_simdedup.report.history import remembered_rules
 from scrapy_simdedup.store import store_by_url
 from scrapy_simdedup.store.sqlite import SqliteStore
 from scrapy_simdedup.urls import RememberedRules
