@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from difflib import unified_diff
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -85,9 +86,7 @@ def _text(found: comparison.PageComparison) -> Iterator[str]:
     yield from _own_text(found)
     yield ""
     yield StyledLine("The blocks that decide, with the weight of their words:")
-    left, right = (
-        [shown_line(line) for line in page.lines if line.role in comparison.CONTENT_ROLES] for page in (one, other)
-    )
+    left, right = ([shown_line(line) for line in page.content_lines] for page in (one, other))
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
     yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
@@ -102,10 +101,13 @@ def shown_line(line: comparison.Line) -> str:
 
 def folded_boilerplate(lines: Sequence[comparison.Line]) -> Iterator[str]:
     """The boilerplate of a page in one line, if it has any."""
-    folded = Counter(line.role for line in lines if line.role not in comparison.CONTENT_ROLES)
-    if folded:
-        roles = ", ".join(f"{plural(count, 'block')} of {role}" for role, count in folded.most_common())
+    if roles := _folded(lines, "block"):
         yield f"{comparison.WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {roles}"
+
+
+def _folded(lines: Iterable[comparison.Line | comparison.OwnLine], thing: str) -> str:
+    folded = Counter(line.role for line in lines if line.role not in comparison.CONTENT_ROLES)
+    return ", ".join(f"{plural(count, thing)} of {role}" for role, count in folded.most_common())
 
 
 def _own_text(found: comparison.PageComparison) -> Iterator[str]:
@@ -113,10 +115,7 @@ def _own_text(found: comparison.PageComparison) -> Iterator[str]:
     yield StyledLine("What only one page says, with the words that the other lacks:")
     own, other_own = ({line.text: line for line in lines} for lines in found.own_lines)
     moved = 0
-    content = (
-        [line for line in page.lines if line.role in comparison.CONTENT_ROLES] for page in (found.one, found.other)
-    )
-    for difference in comparison.diff_lines(*content):
+    for difference in comparison.diff_lines(found.one.content_lines, found.other.content_lines):
         one, other = own.get(difference.one or ""), other_own.get(difference.other or "")
         moved += not (one or other)
         if one or other:
@@ -127,11 +126,7 @@ def _own_text(found: comparison.PageComparison) -> Iterator[str]:
             yield Good(f"  + {_own_words(other)}")
     if moved:
         yield Soft(f"  {plural(moved, 'line')} of words that the other page has elsewhere")
-    folded = Counter(
-        line.role for lines in found.own_lines for line in lines if line.role not in comparison.CONTENT_ROLES
-    )
-    if folded:
-        lines = ", ".join(f"{plural(count, 'line')} of {role}" for role, count in folded.items())
+    if lines := _folded(chain(*found.own_lines), "line"):
         yield Soft(f"  boilerplate, folded: {lines}")
     yield StyledLine(f"{_lost(found, 0)}; {_lost(found, 1)}.".capitalize())
 

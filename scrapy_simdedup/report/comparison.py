@@ -154,6 +154,11 @@ class ComparedPage:
     lines: tuple[Line, ...]
     """The text blocks of the page, by which it is compared."""
 
+    @property
+    def content_lines(self) -> list[Line]:
+        """The text blocks that are no boilerplate."""
+        return [line for line in self.lines if line.role in CONTENT_ROLES]
+
 
 @dataclass(frozen=True, slots=True)
 class PageComparison:
