@@ -21,7 +21,12 @@ from scrapy_simdedup.errors import SettingError
 
 Check: TypeAlias = Callable[[str, Any], Any]
 _BOOLEANS = {"true": True, "1": True, "yes": True, "on": True, "false": False, "0": False, "no": False, "off": False}
+_NONE = ["None", "none", "null"]
 _LISTS = list, tuple, set, frozenset
+_NAME = re.compile(r"[^\W\d_]+(-[^\W\d_]+)?")
+_KEY = re.compile(
+    r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?(?:[^/?#@]*@)?(?P<host>\[[^]/]*\]|[^/?#:]*)(?::\d*)?(?P<path>[^#]*)", re.DOTALL
+)
 
 
 def flag(name: str, value: Any) -> bool:
@@ -195,9 +200,6 @@ def tables(name: str, value: Any) -> tuple[str, ...]:
     return found
 
 
-_NONE = ["None", "none", "null"]
-
-
 def optional(check: Check) -> Check:
     """A check of None, which forms and command lines write as a text, or of what another check takes."""
 
@@ -230,8 +232,8 @@ def _mapped(value: Any) -> Any:
 
 def _dictionary(value: Any, example: dict[str, Any]) -> str:
     """The remedy for what is no dictionary; whoever wrote a text needs one in JSON."""
-    is_text = isinstance(value, str)
-    return f"write JSON such as {json.dumps(example)}" if is_text else f"write a dictionary such as {example}"
+    wanted = f"JSON such as {json.dumps(example)}" if isinstance(value, str) else f"a dictionary such as {example}"
+    return f"write {wanted}"
 
 
 def _shown(choices: Iterable[str]) -> str:
@@ -298,11 +300,9 @@ def preference(*criteria: str) -> Check:
     return check
 
 
-_NAME = re.compile(r"[^\W\d_]+(-[^\W\d_]+)?")
-
-
 def role_words(*roles: str) -> Check:
     """A check of words by the name of their role; they are sorted and in lower case, roles without words left out."""
+    remedy = "write a list of single words of letters, or of two with a dash, such as ['imprint', 'side-box']"
 
     def check(name: str, value: Any) -> tuple[tuple[str, tuple[str, ...]], ...]:
         try:
@@ -317,19 +317,11 @@ def role_words(*roles: str) -> Check:
             if not isinstance(words, _LISTS) or not all(
                 isinstance(word, str) and _NAME.fullmatch(word) for word in words
             ):
-                remedy = (
-                    "write a list of single words of letters, or of two with a dash, such as ['imprint', 'side-box']"
-                )
                 raise SettingError(f"{name}[{role!r}]", words, remedy)
             made.append((role, tuple(sorted({word.lower() for word in words}))))
         return tuple(sorted((role, words) for role, words in made if words))
 
     return check
-
-
-_KEY = re.compile(
-    r"(?:(?:[a-z][a-z0-9+.-]*:)?//)?(?:[^/?#@]*@)?(?P<host>\[[^]/]*\]|[^/?#:]*)(?::\d*)?(?P<path>[^#]*)", re.DOTALL
-)
 
 
 def site_settings(checks: Mapping[str, Check], whole_site: Collection[str]) -> Check:

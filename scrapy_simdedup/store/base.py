@@ -14,7 +14,7 @@ from abc import ABC, abstractmethod
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar
+from typing import Any, ClassVar, Final, Literal, NamedTuple, TypeAlias, TypeVar, cast
 
 from scrapy_simdedup.display import plural, redact_password, shorten
 from scrapy_simdedup.errors import StoreError
@@ -136,11 +136,9 @@ class Record(NamedTuple):
     @property
     def changes_per_day(self) -> float | None:
         """How often the page changes (:func:`estimate_changes_per_day`); None before a second visit an hour later."""
-        accesses = self.visits - 1
         days = (self.last_seen - self.first_seen) / 86_400
-        if accesses < 1 or days < MIN_DAYS_OF_RATE:
-            return None
-        return estimate_changes_per_day(accesses, self.changes, days)
+        is_known = self.visits > 1 and days >= MIN_DAYS_OF_RATE
+        return estimate_changes_per_day(self.visits - 1, self.changes, days) if is_known else None
 
 
 def estimate_changes_per_day(revisits: int, changes: int, days: float) -> float:
@@ -371,8 +369,7 @@ def run_at_once(work: Coroutine[Any, Any, Result]) -> Result:
     try:
         work.send(None)
     except StopIteration as done:
-        result: Result = done.value
-        return result
+        return cast("Result", done.value)
     work.close()
     raise RuntimeError("work that waits for nothing has waited")
 
