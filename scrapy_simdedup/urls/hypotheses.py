@@ -43,6 +43,7 @@ def other_parts(names: Iterable[str], name: str) -> tuple[str, ...]:
     return tuple(sorted(other for other in found if not is_given(other) and not is_session(other)))
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class Hypothesis:
     """A hypothesis about the URLs of a site, in one of four shapes.
 
@@ -52,40 +53,31 @@ class Hypothesis:
     * two or three parts are irrelevant *together*: they only ever change at the same time.
     """
 
-    __slots__ = (
-        "any_value",
-        "is_initial",
-        "names",
-        "number",
-        "rarely_matters",
-        "salt",
-        "session",
-        "shift",
-        "user_written",
-        "value",
-    )
+    number: int
+    names: tuple[str, ...]
+    """The names of the parts; several if they are irrelevant together."""
+    value: str | None
+    """The value that is the default; None if the parts are irrelevant, or if any value will do."""
+    salt: int
+    """XORed to an identity to index what is known if the parts are irrelevant; else 0."""
+    shift: int
+    """The hash of the part with its default value, or of what takes its place; 0 if the parts are irrelevant."""
+    any_value: bool = False
+    """Whether any value will do, so that a constant takes the place of the part, which is not dropped."""
+    is_initial: bool = field(init=False)
+    """Whether the hypothesis is a rule from the start."""
+    user_written: bool = field(init=False)
+    session: bool = field(init=False)
+    """Whether programs use such names for session ids: a rule after fewer trials, verified all the same."""
+    rarely_matters: bool = field(init=False)
+    """Whether parts of this kind hardly ever change a page."""
 
-    def __init__(
-        self, number: int, names: tuple[str, ...], value: str | None, salt: int, shift: int, *, any_value: bool = False
-    ) -> None:
-        self.number: int = number
-        self.names: tuple[str, ...] = names
-        """The names of the parts; several if they are irrelevant together."""
-        self.value: str | None = value
-        """The value that is the default; None if the parts are irrelevant, or if any value will do."""
-        self.any_value: bool = any_value
-        """Whether any value will do, so that a constant takes the place of the part, which is not dropped."""
-        self.salt: int = salt
-        """XORed to an identity to index what is known if the parts are irrelevant; else 0."""
-        self.shift: int = shift
-        """The hash of the part with its default value, or of what takes its place; 0 if the parts are irrelevant."""
-        self.is_initial: bool = value is None and not any_value and len(names) == 1 and is_given(names[0])
-        """Whether the hypothesis is a rule from the start."""
-        self.user_written: bool = self.is_initial and names[0].startswith(GIVEN_PREFIX)
-        self.session: bool = value is None and all(map(is_session, names))
-        """Whether programs use such names for session ids: a rule after fewer trials, verified all the same."""
-        self.rarely_matters: bool = self.is_initial or self.session or names[0] in _RARELY_MATTER
-        """Whether parts of this kind hardly ever change a page."""
+    def __post_init__(self) -> None:
+        is_about_parts = self.value is None and not self.any_value
+        self.is_initial = is_about_parts and len(self.names) == 1 and is_given(self.names[0])
+        self.user_written = self.is_initial and self.names[0].startswith(GIVEN_PREFIX)
+        self.session = self.value is None and all(map(is_session, self.names))
+        self.rarely_matters = self.is_initial or self.session or self.names[0] in _RARELY_MATTER
 
     def __str__(self) -> str:
         return "+".join(self.names) + ("" if self.shown_value is None else f"={self.shown_value}")

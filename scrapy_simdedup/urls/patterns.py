@@ -50,58 +50,42 @@ class ActiveRules:
         """Number of a set of assumptions → whether all of them are active rules; see ``PageIndex``."""
 
 
+@dataclass(slots=True, eq=False, repr=False)
 class PathPattern:
     """A path pattern, with the evidence found under it and the rules that follow from the evidence."""
 
-    __slots__ = (
-        "conditional",
-        "conditions",
-        "crowd",
-        "evidence",
-        "has_exceptions",
-        "is_conditional",
-        "is_page",
-        "likely",
-        "lineage",
-        "name",
-        "parts",
-        "recalled",
-        "rules",
-        "rules_by_host",
-        "shown",
-        "version",
-    )
+    name: str
+    evidence: defaultdict[Hypothesis, Evidence] = field(default_factory=lambda: defaultdict(Evidence))
+    lineage: list[PathPattern] = field(init=False)
+    """The pattern itself and its ancestors, the most specific first."""
+    conditions: dict[Condition, PathPattern] = field(default_factory=dict)
+    """Of a leaf: what is known of hypotheses that fail at it, where URLs have a certain parameter as well."""
+    conditional: dict[Condition, dict[Hypothesis, PathPattern | None]] = field(default_factory=dict)
+    """The conditions that make a hypothesis a rule; None where it was one, and was refuted."""
+    is_conditional: bool = False
+    """Whether it is one of the conditions of a leaf."""
+    is_page: bool = False
+    """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
+    has_exceptions: bool = False
+    """Of a leaf: whether pages of it that were fetched twice were exceptions of a rule."""
+    shown: set[int] = field(default_factory=set)
+    """Some of the contents that were found at the place, if it may be a page."""
+    crowd: list[PathPattern] | None = None
+    """Of a leaf for further words: the leaves of the first words at this place, which may be pages like its own."""
+    parts: dict[str, None] = field(default_factory=dict)
+    """The names of parts that hypotheses are tried on at this pattern, in the order of their first URLs."""
+    version: int = -1
+    """The version of the site's verdicts that ``rules`` and ``likely`` were derived from."""
+    rules: ActiveRules = field(default_factory=lambda: ActiveRules({}))
+    rules_by_host: dict[str, ActiveRules] = field(default_factory=dict)
+    """Host → the rules in force that it has confirmed, where the site has several hosts."""
+    likely: ActiveRules | None = None
+    """The rules in force and the likely hypotheses; None if no hypothesis is just likely."""
+    recalled: frozenset[Hypothesis] = frozenset()
+    """The likely hypotheses that were rules in an earlier crawl, in force or not."""
 
-    def __init__(self, name: str) -> None:
-        self.name: str = name
-        self.evidence: defaultdict[Hypothesis, Evidence] = defaultdict(Evidence)
-        self.lineage: list[PathPattern] = [self]
-        """The pattern itself and its ancestors, the most specific first."""
-        self.conditions: dict[Condition, PathPattern] = {}
-        """Of a leaf: what is known of hypotheses that fail at it, where URLs have a certain parameter as well."""
-        self.conditional: dict[Condition, dict[Hypothesis, PathPattern | None]] = {}
-        """The conditions that make a hypothesis a rule; None where it was one, and was refuted."""
-        self.is_conditional: bool = False
-        """Whether it is one of the conditions of a leaf."""
-        self.is_page: bool = False
-        """Whether it may be a page rather than a kind of page: its last segment is a word below others."""
-        self.has_exceptions: bool = False
-        """Of a leaf: whether pages of it that were fetched twice were exceptions of a rule."""
-        self.shown: set[int] = set()
-        """Some of the contents that were found at the place, if it may be a page."""
-        self.crowd: list[PathPattern] | None = None
-        """Of a leaf for further words: the leaves of the first words at this place, which may be pages like its own."""
-        self.parts: dict[str, None] = {}
-        """The names of parts that hypotheses are tried on at this pattern, in the order of their first URLs."""
-        self.version: int = -1
-        """The version of the site's verdicts that ``rules`` and ``likely`` were derived from."""
-        self.rules: ActiveRules = ActiveRules({})
-        self.rules_by_host: dict[str, ActiveRules] = {}
-        """Host → the rules in force that it has confirmed, where the site has several hosts."""
-        self.likely: ActiveRules | None = None
-        """The rules in force and the likely hypotheses; None if no hypothesis is just likely."""
-        self.recalled: frozenset[Hypothesis] = frozenset()
-        """The likely hypotheses that were rules in an earlier crawl, in force or not."""
+    def __post_init__(self) -> None:
+        self.lineage = [self]
 
     def refresh(self, version: int) -> None:
         """Derive the rules in force: of the verdicts of the lineage, the most specific one decides."""
