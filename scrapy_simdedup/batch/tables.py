@@ -22,6 +22,7 @@ from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.text_units import (
+    COMMENTS_PLACE,
     FILTER_SALT,
     MAX_SAMPLING,
     SAMPLING_BITS,
@@ -217,8 +218,10 @@ def sql_text(path: Path | str) -> str:
 _HEAD = struct.Struct("<B3I2H")
 """Words per shingle, blocks, the digest of the comments, the block of the headline, and the digests of the title and of
 the offer."""
-_LARGE, _PASSED_OVER = 0xFF, 7
-"""What stands for a number that takes more than a byte; and the bit of a block's class that says that it is no unit."""
+_LARGE = 0xFF
+"""What stands for a number that takes more than a byte."""
+_PASSED_OVER, _COMMENT = np.uint8(0x80), np.uint8(0x40)
+"""The bits of a block's class that say that it is no unit, and that it is a comment."""
 _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
 _UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
@@ -258,7 +261,7 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
     arrays = (
         *_small(units.lengths),
         *_small(counts),
-        units.block_classes | units.pass_over.astype(np.uint8) << _PASSED_OVER,
+        units.block_classes | units.pass_over * _PASSED_OVER | units.in_comments * _COMMENT,
         _steps(levels[order], counts),
         np.array(kinds, "<u2"),
         units.digests[is_content].astype("<u4"),
@@ -293,12 +296,12 @@ def unpack_units(raw: bytes) -> PageUnits:
         return found
 
     lengths, sampled, marks = take_small(), take_small(), take("u1", count)
-    pass_over, classes = marks >> _PASSED_OVER > 0, marks & ((1 << _PASSED_OVER) - 1)
+    pass_over, classes = marks & _PASSED_OVER > 0, marks & (_COMMENT - 1)
     is_content, shingles = classes > BOILERPLATE, int(sampled.sum())
     number = int(np.count_nonzero(is_content))
     levels, kinds = _sums(take("u1", shingles), sampled), np.zeros(count, np.intp)
     kinds[is_content] = take("<u2", number)
-    digests, places = np.zeros(count, np.uint64), np.zeros(count, np.uint32)
+    digests, places = np.zeros(count, np.uint64), np.where(marks & _COMMENT, COMMENTS_PLACE, 0).astype(np.uint32)
     digests[is_content], digests[~is_content] = take("<u4", number), take("<u2", count - number)
     paths = take("u1", number)
     places[is_content] = _places_of(paths.tolist(), take("<u4", number - int(np.count_nonzero(paths))).tolist())

@@ -58,8 +58,8 @@ MAX_SITES = 10_000
 SAVE_EVERY = 50
 """Observations of a site after which they are saved, besides those that make or end a clock."""
 JOURNAL = "clocks"
-TITLE_PLACE, COMMENTS_PLACE, OFFER_PLACE = PAGE_PLACE, 2, 3
-"""The places of the title, of all comments together, and of the offer."""
+TITLE_PLACE, OFFER_PLACE = PAGE_PLACE, 3
+"""The places of the title and of the offer."""
 SAMPLE_LENGTH = 40
 """Characters of a text that tell people which place is meant."""
 

@@ -2,8 +2,8 @@
 
 1. *Ask* only for pages that would be dropped, and only for those of their text units that the kept copies of their
    content lack, all copies together (:mod:`scrapy_simdedup.fingerprint.novelty`).
-2. *While the site is unknown*, only units of the content count: a pair of pages cannot tell an advertisement from a
-   comment.
+2. *While the site is unknown*, only units of the content and what is called a comment count: a pair of pages cannot
+   tell which other text is an advertisement.
 3. *Once it is known*, a unit counts in boilerplate as well, unless pages with other contents have it, too: a teaser
    stands on other pages, a comment does not. What is called an advertisement is no unit, however new it is. On short
    pages fewer words count, but of the content alone: an advertisement of a dozen words may well be new.
@@ -53,7 +53,7 @@ from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits
+from scrapy_simdedup.fingerprint.text_units import COMMENTS_PLACE, Mask, PageUnits, TextUnits
 from scrapy_simdedup.page.amounts import MAX_LENGTH, has_plain_number, is_name, is_short, is_sum
 
 MIN_FIELDS = 2
@@ -136,9 +136,11 @@ class OwnTextSearch:
 
     @cached_property
     def _asked(self) -> Mask:
-        """The blocks that count: those of the content, once the site is known all, without clocks."""
-        asked = ~self._units.pass_over if self._others.are_known else self._units.of_content
-        return asked & ~are_among(self._units.places, list(self._clocks)) if self._clocks else asked
+        """The blocks that count: those of the content and comments, once the site is known all, without clocks."""
+        units = self._units
+        asked = ~units.pass_over if self._others.are_known else units.of_content | units.in_comments
+        clocks = [place for place in self._clocks if place != COMMENTS_PLACE]  # some of them stand on no other page
+        return asked & ~are_among(units.places, clocks) if clocks else asked
 
     @cached_property
     def _found(self) -> novelty.LookUp:

@@ -13,14 +13,14 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 
-from scrapy_simdedup.detect.clocks import COMMENTS_PLACE, MAX_EDITED_SHARE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
+from scrapy_simdedup.detect.clocks import MAX_EDITED_SHARE, OFFER_PLACE, TITLE_PLACE, ClockEvidence
 from scrapy_simdedup.detect.names import may_name_page, parameters_of
 from scrapy_simdedup.detect.site_index import SiteIndex
 from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.novelty import new_units
-from scrapy_simdedup.fingerprint.text_units import NUMBER, table_rows
+from scrapy_simdedup.fingerprint.text_units import COMMENTS_PLACE, NUMBER, table_rows
 from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import IMPORTED, Record

@@ -42,6 +42,7 @@ cdef enum:
     MAX_JOINED_BY = 3 * MOST_BITS + 1
     HEAD_SIZE = 21
     ROW_SIZE = 4
+    COMMENTS_PLACE = 2
     MAX_LENGTH = 100  # of amounts
 cdef uint64_t FILTER_SALT = 0x9E3779B97F4A7C15
 cdef uint32_t SPREAD = 0x9E3779B1
@@ -108,6 +109,7 @@ def page_units(found, blocks, Py_ssize_t size):
         signs = signs_of(blocks, numbers[row], end, classes[row] > BOILERPLATE)
         digests[row] = (mixed(digest) >> 32) + signs & 0xFFFFFFFF
         if roles & BOILERPLATE_ROLES == COMMENT and classes[row] == BOILERPLATE and not block[4]:
+            places[row] = COMMENTS_PLACE
             is_counted = len(text) <= MAX_LENGTH and may_be_counter(text)
             if not may_have_age(text) and (not is_counted or is_sentence(text)):
                 digest = crc32(without_numbers(text).encode("utf-8", "surrogatepass")) if is_counted else digests[row]

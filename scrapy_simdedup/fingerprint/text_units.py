@@ -70,6 +70,8 @@ _MOST_BITS = 14
 """The bits of a digest by which neighbours are joined at most."""
 SHARED_PLACE = 0
 """What the table has in place of the place of a row of several units."""
+COMMENTS_PLACE = 2
+"""The place of all comments together."""
 _SHARING = (LONG, SHORT, NUMBERED)
 """Which kinds of units share rows with neighbours, and those before them: one more after each :data:`_MOST_BITS`."""
 _MAX_JOINED_BY = len(_SHARING) * _MOST_BITS + 1
@@ -99,7 +101,8 @@ class PageUnits(NamedTuple):
     digests: Hashes
     """A digest of the text of each block, 32 bits, of which two tell the kind of a block of the content; shape (m,)."""
     places: Places
-    """The place of each block of the content in the layout, 0 for others; shape (m,)."""
+    """The place of each block of the content in the layout, :data:`COMMENTS_PLACE` for comments, 0 for others; shape
+    (m,)."""
     block_classes: BlockClasses
     """The :class:`~scrapy_simdedup.page.classify.BlockClass` of each block, but for insets, which are content; shape
     (m,)."""
@@ -126,6 +129,12 @@ class PageUnits(NamedTuple):
         """Which blocks are units of the content; shape (m,)."""
         texts: Mask = (self.block_classes > BOILERPLATE) & ~self.pass_over
         return texts
+
+    @property
+    def in_comments(self) -> Mask:
+        """Which blocks are boilerplate for nothing but that they are called comments; shape (m,)."""
+        found: Mask = self.places == COMMENTS_PLACE
+        return found
 
     @property
     def in_table(self) -> Mask:
@@ -241,9 +250,9 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
                 which = seen[path] = seen.get(path, 0) + 1
             places[at] = path ^ which * _SPREAD & 0xFFFF_FFFF
             digest = (digest if said == text else _crc32(said)) & (1 << _KIND) - 1 | kind << _KIND
-        elif roles & BOILERPLATE_ROLES == COMMENT and not links and not _may_have_age(text):
-            is_counted = _may_be_counter(text)
-            if not is_counted or is_sentence(text):
+        elif roles & BOILERPLATE_ROLES == COMMENT and not links:
+            places[at], is_counted = COMMENTS_PLACE, _may_be_counter(text)
+            if not _may_have_age(text) and (not is_counted or is_sentence(text)):
                 comments += _crc32(NUMBER.sub("#", text)) if is_counted else digest
                 stand |= 1 << ((path * _SPREAD & 0xFFFF_FFFF) >> _PATH_BITS)
         digests[at] = digest

@@ -59,6 +59,7 @@ PAGES = {
     "with prices and counters": page(3, inside="<p>29 EUR</p><p>7 of 9</p><p>3 comments</p>"),
     "with a note in its text": page(12, inside=f"<p>{NOTE}</p>"),
     "with a note in its footer": page(12, around=f"<footer><p>{NOTE}</p></footer>"),
+    "with comments": page(12, around=f"<ol class=comments><li>{NOTE}</li><li><a href=/>{NOTE}</a></li></ol>"),
     "of links": page(1, inside="".join(f"<p><a href=/{n}>{' '.join(pages.words(n, 5))}</a></p>" for n in range(30))),
     "of many units": page(90),
     "of lines": page(1, inside="".join(f"<div>{line}</div>" for line in LINES)),
@@ -92,6 +93,13 @@ def test_what_a_record_keeps_of_them_is_the_same(name: str) -> None:
     clocks = set(whole.places[whole.in_table][::3].tolist())
     for places in (set[int](), clocks):
         assert keep_units(packed, places) == keep_units(whole, places)
+
+
+@pytest.mark.parametrize("name", PAGES)
+def test_they_tell_which_blocks_are_comments(name: str) -> None:
+    whole, packed = units_of(PAGES[name])
+    assert packed.in_comments.tolist() == whole.in_comments.tolist()
+    assert whole.in_comments.any() == (name == "with comments")
 
 
 @given(

@@ -46,6 +46,20 @@ async def test_a_text_that_only_this_page_has_keeps_it_unless_its_box_says_that_
 
 
 @on_asyncio
+async def test_pages_of_comments_on_one_article_are_kept_where_nothing_else_is_known_of_the_site() -> None:
+    """What is called a comment is one, however little is known of the site; a text without such a name may be an ad."""
+    page = "<ol class=comments>{}</ol><footer><p>{}</p></footer>"
+    async with NearDuplicateDetector(secret="known") as detector:
+        for number in range(4):
+            comments = "".join(f"<li><p>{said((number, part), 30)}</p></li>" for part in range(3))
+            html = article(3, page.format(comments, said(("quote of the day", number), 30)))
+            verdict = await detector.add(html, url=f"https://blog.example/3?comments={number}")
+            assert (verdict.kind, verdict.reason) == (("near", "own_text") if number else ("new", None))
+        again = article(3, page.format(comments, said("another quote", 30)))
+        assert (await detector.add(again, url="https://blog.example/3?from=home")).is_duplicate
+
+
+@on_asyncio
 async def test_of_pages_with_one_new_text_that_are_fetched_at_once_the_second_waits_for_the_first() -> None:
     """Both lack the text in what was delivered, and each has that of the other."""
     comment = f"<section><p>{said('a comment', 40)}</p></section>"
