@@ -161,8 +161,8 @@ _OF_THE_INSIDE = frozenset("no non not without with has".split())
 _OF_AN_EVENT = frozenset("field start begin end closing due exam release".split())
 """Words before ``date`` that tell what happens on that day: it is a fact, not when a page was written. In Drupal,
 ``field-`` begins the names that the owners of a site gave."""
-_EVENT, _FACTS_OF_EVENTS = "event", frozenset({"date", "meta"})
-"""How a word begins behind which these words tell when and where something happens: ``eventitem-meta``."""
+_THINGS, _FACTS_OF_THINGS = ("event", "product", "recipe", "job", "course", "property"), frozenset({"date", "meta"})
+"""How words begin behind which these words tell facts of a thing, not when a page was written: ``eventitem-meta``."""
 _JOINED = frozenset({"", "-", "_"})
 """The space between two words of one name."""
 _CACHE_SIZE = 50_000
@@ -213,20 +213,20 @@ class RoleWords(dict[str, int]):
 
     def _role_of(self, name: str, written: list[str], words: list[str]) -> int:
         role = 0
-        before, start, end, was_of_the_inside, of_event = "", 0, 0, False, False
+        before, start, end, was_of_the_inside, of_thing = "", 0, 0, False, False
         for as_written, word in zip(written, words, strict=True):
             at, after = name.index(as_written, end), end  # between two words is no letter
             end = at + len(as_written)
             of_the_inside = before in _OF_THE_INSIDE and name[after:at] in _JOINED
             if word in self._last_words:
-                is_fact = word in _FACTS_OF_EVENTS and (of_event or (word == "date" and before in _OF_AN_EVENT))
+                is_fact = word in _FACTS_OF_THINGS and (of_thing or (word == "date" and before in _OF_AN_EVENT))
                 if word in self._roles and not (of_the_inside or is_fact or _is_part_of_a_hash(name, at, end)):
                     role |= self._roles[word]
                 pair = f"{before}-{word}"
                 if pair in self._roles and name[after:at] in _JOINED and not was_of_the_inside:
                     role |= 0 if _is_part_of_a_hash(name, start, end) else self._roles[pair]
             before, start, was_of_the_inside = word, at, of_the_inside
-            of_event = of_event or word.startswith(_EVENT)
+            of_thing = of_thing or word.startswith(_THINGS)
         return role
 
 

@@ -140,12 +140,16 @@ def test_other_names_with_these_words_have_their_roles(name: str, role: int) -> 
             ("eventitem-meta", 0),
             ("events__date", 0),
             ("event-meta-date", 0),
+            ("product_meta", 0),
+            ("job-listing-meta", 0),
+            ("recipeMeta", 0),
+            ("production-news meta", META),
             ("meta event", META),
             ("event-share", SOCIAL),
         ),
     ],
 )
-def test_the_date_of_an_event_is_not_that_of_a_text(name: str, role: int) -> None:
+def test_the_date_of_an_event_and_the_facts_of_a_thing_are_not_the_date_of_a_text(name: str, role: int) -> None:
     assert DEFAULT_ROLE_WORDS[name] == role
 
 
