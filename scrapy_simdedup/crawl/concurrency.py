@@ -44,35 +44,31 @@ class KeyedCondition:
         """Wait until :meth:`notify` is called with the same ``key``; False if ``seconds`` passed first."""
         waiter: Deferred[bool] = Deferred()
         self._waiters.setdefault(key, []).append(waiter)
-        timer = call_later(seconds, self._time_out, key, waiter)
+        timer = call_later(seconds, _fire, waiter, False)
         try:
             return await maybe_deferred_to_future(waiter)
         finally:
-            self._remove(key, waiter)
             timer.cancel()
+            waiters = self._waiters.get(key, [])
+            if waiter in waiters:
+                waiters.remove(waiter)
+                if not waiters:
+                    del self._waiters[key]
 
     def notify(self, key: Hashable) -> None:
         """Let all waiters of ``key`` go on."""
         for waiter in self._waiters.pop(key, []):
-            if not waiter.called:
-                waiter.callback(True)
+            _fire(waiter, True)
 
     def notify_all(self) -> None:
         """Let the waiters of all keys go on."""
         for key in list(self._waiters):
             self.notify(key)
 
-    def _time_out(self, key: Hashable, waiter: Deferred[bool]) -> None:
-        self._remove(key, waiter)
-        if not waiter.called:
-            waiter.callback(False)
 
-    def _remove(self, key: Hashable, waiter: Deferred[bool]) -> None:
-        waiters = self._waiters.get(key)
-        if waiters and waiter in waiters:
-            waiters.remove(waiter)
-            if not waiters:
-                del self._waiters[key]
+def _fire(waiter: Deferred[bool], result: bool) -> None:
+    if not waiter.called:
+        waiter.callback(result)
 
 
 class BackgroundTasks:

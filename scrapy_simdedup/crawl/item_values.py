@@ -189,7 +189,8 @@ class ItemValues:
                 if page.own is None:
                     page.own = Note.from_bytes(await self._read(page, own_key))
                 is_shared = self._is_of_other_page(page, known)
-                counts = known is not None and not is_shared and not _is_forgotten(page.own, known)
+                is_forgotten = known and page.own and not any(page.own.run) and known.at < page.own.at
+                counts = known is not None and not is_shared and not is_forgotten
                 group = page.groups[key] = ItemGroup(key, raw, known if counts else None, has_identity=True)
                 group.is_shared = is_shared
         return page.groups[key]
@@ -287,10 +288,6 @@ class ItemValues:
                 "No item had the fields %s of SIMDEDUP_UNCHANGED_BY when it left its callback, so they decided nothing",
                 ", ".join(map(repr, self._unseen)),
             )
-
-
-def _is_forgotten(page: Note | None, note: Note) -> bool:
-    return page is not None and not any(page.run) and note.at < page.at
 
 
 def _has_value(value: Any) -> bool:

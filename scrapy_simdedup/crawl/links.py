@@ -194,9 +194,10 @@ class DeferredLinks:
             if self._patterns.is_undecided(pattern):  # lest it takes the place of those that it waits for
                 return request.replace(meta={**request.meta, META_DEFERRED: mark})
         bound = self._patterns.bound(pattern)
-        if bound < END_BOUND and await self._was_delivered(request):
-            return request.replace(priority=priority, dont_filter=False)
         if bound < END_BOUND:
+            key = self._crawler.request_fingerprinter.fingerprint(request)
+            if await self._detector.was_delivered(url=request.url, key=key):  # its page may have changed since
+                return request.replace(priority=priority, dont_filter=False)
             request.priority, request.dont_filter = priority, False  # as it was, for an errback
             self._stats.link_left(bound)
             raise LinkNotFollowed(request.url, pattern, bound)
@@ -204,11 +205,6 @@ class DeferredLinks:
         trial = request.replace(priority=priority, dont_filter=False, meta=meta)
         self._patterns.begin(pattern, trial)
         return trial
-
-    async def _was_delivered(self, request: Request) -> bool:
-        """Whether the page of a request was delivered in an earlier run: it may have changed since."""
-        key = self._crawler.request_fingerprinter.fingerprint(request)
-        return await self._detector.was_delivered(url=request.url, key=key)
 
     def answered(self, request: Request, response: Response, verdict: Mapping[str, Any] | None) -> None:
         """Count the result of a trial request, by its response and the verdict on the response, if there is one."""

@@ -50,20 +50,17 @@ def fill_placeholders(setting: str, paths: Iterable[str], spider: Spider | None,
     Raises:
         SettingError: a placeholder stands for nothing.
     """
-    return tuple(_filled(setting, path, spider, now) for path in paths)
-
-
-def _filled(setting: str, path: str, spider: Spider | None, now: datetime) -> str:
-    if "%(" not in path:  # then a percent sign is one
-        return path
-    time = now.isoformat(timespec="seconds").replace(":", "-")
+    time, filled = now.isoformat(timespec="seconds").replace(":", "-"), []
     known = {"time": time, "batch_time": time, "batch_id": 1}
-    try:
-        return path % {name: known.get(name) or getattr(spider, name) for name in _FIND_NAMES(path)}
-    except (AttributeError, KeyError, TypeError, ValueError) as exc:
-        attribute = "an attribute of the spider such as %(name)s"
-        remedy = f"write %(time)s, or {attribute}, and %% for a percent sign ({exc})"
-        raise SettingError(setting, path, remedy) from None
+    for path in paths:
+        try:
+            values = {name: known.get(name) or getattr(spider, name) for name in _FIND_NAMES(path)}
+            filled.append(path % values if "%(" in path else path)  # else a percent sign is one
+        except (AttributeError, KeyError, TypeError, ValueError) as exc:  # noqa: PERF203 - the first one is the last
+            attribute = "an attribute of the spider such as %(name)s"
+            remedy = f"write %(time)s, or {attribute}, and %% for a percent sign ({exc})"
+            raise SettingError(setting, path, remedy) from None
+    return tuple(filled)
 
 
 class DroppedFeed:

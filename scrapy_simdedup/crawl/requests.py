@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
@@ -193,9 +193,7 @@ class _HostEndings:
     def is_known(self, html: str) -> bool:
         """Whether enough earlier pages ended in the same way; the page is counted."""
         html, end = _NUMBER.sub("#", html.rstrip()), ending(html)
-        characters, elements = html[-ENDING_SIZE:], set[str]()
-        if end.last is not None:
-            elements = {end.last, *end.open}
+        characters, elements = html[-ENDING_SIZE:], set[str]() if end.last is None else {end.last, *end.open}
         _make_room(self._characters)
         _make_room(self._elements)
         self._characters[characters] += 1
@@ -273,18 +271,12 @@ def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]
         raise ValueError("a header is no ASCII") from exc
     for name, value in values.items():
         for part, held in value.items() if isinstance(value, dict) else [(None, value)]:
-            if not _is_packable({part: held}):
+            try:
+                pack_value({part: held})
+            except (TypeError, RecursionError) as exc:  # noqa: PERF203 - the first one is the last
                 place = name if part is None else f"{name}[{part!r:.40}]"
-                raise ValueError(f"{place} holds what has no plain form ({type(held).__name__})")
+                raise ValueError(f"{place} holds what has no plain form ({type(held).__name__})") from exc
     return values
-
-
-def _is_packable(value: object) -> bool:
-    try:
-        pack_value(value)
-    except (TypeError, RecursionError):
-        return False
-    return True
 
 
 def handler_name(request: Request, spider: Spider | None) -> str:
@@ -397,19 +389,11 @@ class ImportedPages:
 
     def delivered_at(self, request: Request, key: bytes) -> float | None:
         """When the request's page was delivered; None if no other plugin delivered it."""
+        given = [found for name in PLUGIN_META_KEYS if (found := request.meta.get(name))]
+        keys = [*(name if isinstance(name, bytes) else str(name).encode() for name in given), key]
         with suppress(ValueError):  # a URL that cannot be taken apart
-            return next((self.times[name] for name in _possible_keys(request, key) if name in self.times), None)
-        return None
-
-
-def _possible_keys(request: Request, key: bytes) -> Iterator[bytes]:
-    """How other plugins may have called the request."""
-    for name in PLUGIN_META_KEYS:
-        if given := request.meta.get(name):
-            yield given if isinstance(given, bytes) else str(given).encode()
-    yield key
-    # Scrapy's fingerprints until 2.6, and those of its function request_fingerprint() until that went.
-    parts = request.method.encode(), canonicalize_url(request.url).encode(), request.body
-    old = hashlib.sha1(b"".join(parts), usedforsecurity=False)
-    yield old.digest()
-    yield old.hexdigest().encode()
+            # Scrapy's fingerprints until 2.6, and those of its function request_fingerprint() until that went.
+            parts = request.method.encode(), canonicalize_url(request.url).encode(), request.body
+            old = hashlib.sha1(b"".join(parts), usedforsecurity=False)
+            keys += [old.digest(), old.hexdigest().encode()]
+        return next((self.times[name] for name in keys if name in self.times), None)

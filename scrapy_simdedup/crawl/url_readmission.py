@@ -8,6 +8,7 @@ from typing import Any
 
 from scrapy import Request, signals
 from scrapy.exceptions import DontCloseSpider
+from scrapy.utils.datatypes import LocalCache
 from scrapy.utils.request import request_from_dict
 
 from scrapy_simdedup.crawl import Crawl
@@ -202,7 +203,7 @@ class UrlChecks:
     def __init__(self, crawl: Crawl) -> None:
         self._crawler, self._stats = crawl.crawler, crawl.stats
         self._learner: UrlLearner | None = None
-        self._requests: dict[str, dict[str, Any]] = {}
+        self._requests: LocalCache[str, dict[str, Any]] = LocalCache(MAX_REMEMBERED)
         """URL → its request as plain values, the latest ones."""
 
     def open(self, learner: UrlLearner) -> None:
@@ -217,8 +218,6 @@ class UrlChecks:
             return
         self._requests.pop(request.url, None)
         self._requests[request.url] = values
-        if len(self._requests) > MAX_REMEMBERED:
-            del self._requests[next(iter(self._requests))]
 
     def lost_request(self, url: str, worker: str) -> SkippedUrl | None:
         """The request of a skipped URL whose note is gone: the one made, or one like it for its site, if any."""

@@ -14,7 +14,7 @@ from scrapy import Request, signals
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import CallbackArguments
 from scrapy_simdedup.crawl.concurrency import BackgroundTasks
-from scrapy_simdedup.crawl.exceptions import SkippedRequest
+from scrapy_simdedup.crawl.exceptions import FailSafe, SkippedRequest
 from scrapy_simdedup.crawl.requests import handler_name, is_skippable, serialize_request
 from scrapy_simdedup.crawl.url_journal import UrlJournal, UrlObservations, delete_stale_journals
 from scrapy_simdedup.crawl.url_readmission import META_RESCHEDULED, Readmission, UrlChecks
@@ -128,12 +128,10 @@ class UrlSkipper:
         return None
 
     def _has_own_arguments(self, request: Request) -> bool:
-        try:
+        with FailSafe("Could not look at what the request of %s brings along", request.url):
             self._arguments.fetched(request, handler_name(request, self._crawler.spider))
             return self._arguments.are_new(request) and self._detector.settings_for(request.url).callbacks == "same"
-        except Exception:  # whatever it was, the request is made
-            logger.exception("Could not look at what the request of %s brings along", request.url)
-            return True
+        return True
 
     def _decide(self, learner: UrlLearner, request: Request, *, is_sample: bool) -> UrlDecision:
         if self.mode == "skip":
