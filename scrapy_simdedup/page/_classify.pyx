@@ -358,6 +358,7 @@ cdef struct Box:
     Py_ssize_t outermost  # the outermost box with a role of insets, or 0
     Py_ssize_t prose  # characters of content in the boxes that stand in it
     bint has_links  # whether a link stands in it, if it is the outermost one
+    bint in_headlined  # whether a headline stands beside other texts in it or in a box around it
 
 
 def find_insets(tree, list classes not None, list roles not None):
@@ -384,9 +385,11 @@ def find_insets(tree, list classes not None, list roles not None):
     if boxes is NULL:
         raise MemoryError
     try:
+        mark_headlines(boxes, tree, classes)
         for number in range(1, len(parents)):
             box, parent, found = &boxes[number], parents[number], box_roles[number]
             box.roles = boxes[parent].roles | found
+            box.in_headlined |= boxes[parent].in_headlined
             box.outermost = boxes[parent].outermost
             if not box.outermost and found & INSET_ROLES:
                 box.outermost = number
@@ -409,7 +412,7 @@ def find_insets(tree, list classes not None, list roles not None):
                 if box.roles & MAIN and not box.roles & BY_SETTING:
                     insets[number] = is_fact_of_table(number, texts, links, of_blocks, parents, paths)
                 continue
-            in_text = among_text or box.roles & MAIN
+            in_text = among_text or box.roles & MAIN or (box.in_headlined and not found & BESIDE_ROLES)
             if box.roles & BY_SETTING or not (in_text or not found & ~COLUMN_ROLES):
                 continue
             if priced_links > 1 and is_priced_link(found, links[number], texts[number]):
@@ -427,6 +430,32 @@ def find_insets(tree, list classes not None, list roles not None):
         return insets
     finally:
         PyMem_Free(boxes)
+
+
+cdef int mark_headlines(Box* boxes, tree, list classes) except -1:
+    """Mark the boxes in which a headline of the content stands beside other texts: each h1, or else the first heading."""
+    cdef list of_blocks = tree.boxes, parents = tree.box_parents, text_roles = tree.text_roles
+    cdef Py_ssize_t at, other, box, beside, innermost, first = -1
+    cdef bint has_h1 = False
+    for at in tree.headings:
+        if <Py_ssize_t> classes[at] != BOILERPLATE:
+            first = at if first < 0 else first
+            has_h1 |= <Py_ssize_t> text_roles[at] & H1 > 0
+    for at in tree.headings:
+        if <Py_ssize_t> classes[at] == BOILERPLATE or not (<Py_ssize_t> text_roles[at] & H1 if has_h1 else at == first):
+            continue
+        innermost = 0
+        for other in range(max(0, at - 1), min(len(of_blocks), at + 2)):
+            if other != at:
+                box, beside = parents[<Py_ssize_t> of_blocks[at]], of_blocks[other]
+                while box != beside:
+                    if box > beside:
+                        box = parents[box]
+                    else:
+                        beside = parents[beside]
+                innermost = max(innermost, box)
+        boxes[innermost].in_headlined = True
+    return 0
 
 
 cdef bint is_priced_link(Py_ssize_t roles, Py_ssize_t linked, str text):

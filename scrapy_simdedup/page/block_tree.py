@@ -247,6 +247,16 @@ def self_and_above(parents: Sequence[int], place: int) -> Iterator[int]:
         place = parents[place]
 
 
+def innermost_around(parents: Sequence[int], one: int, other: int) -> int:
+    """The innermost box around two boxes; boxes are numbered in their order, so the later one is never around."""
+    while one != other:
+        if one > other:
+            one = parents[one]
+        else:
+            other = parents[other]
+    return one
+
+
 def python_mark_ancestors(parents: Sequence[int], places: Iterable[int]) -> list[bool]:
     """For each place of a tree, whether it or anything inside it is one of some places."""
     around = [False] * len(parents)

@@ -12,7 +12,13 @@ import re
 from collections.abc import Sequence
 from itertools import pairwise
 
-from scrapy_simdedup.page.block_tree import BlockTree, mark_ancestors, mark_descendants, subtree_totals
+from scrapy_simdedup.page.block_tree import (
+    BlockTree,
+    innermost_around,
+    mark_ancestors,
+    mark_descendants,
+    subtree_totals,
+)
 from scrapy_simdedup.page.roles import ASIDE, FOOTER, H1, HEADING, MAIN, WIDGET
 
 BESIDE_ROLES = ASIDE | FOOTER | WIDGET
@@ -113,7 +119,7 @@ def _end_of_list(tree: BlockTree, heading: int) -> int:
     first = heading + 1
     if first == len(tree.texts):
         return heading
-    around = _common_box(tree.box_parents, tree.boxes[heading], tree.boxes[first])
+    around = innermost_around(tree.box_parents, tree.boxes[heading], tree.boxes[first])
     beside: list[int] = []  # for each block after the heading, the child of the common box that it lies in
     for number in range(first, len(tree.texts)):
         child = _child_around(tree.box_parents, around, tree.boxes[number])
@@ -142,16 +148,6 @@ def _count_links(tree: BlockTree, blocks: range) -> int:
         if length - linked > MAX_TEXT_LENGTH or tree.text_roles[number] & H1 or since_link > MAX_BLOCKS_OF_ITEM:
             return 0
     return links
-
-
-def _common_box(parents: Sequence[int], one: int, other: int) -> int:
-    """The innermost box around two boxes; boxes are numbered in their order, so the later one is never around."""
-    while one != other:
-        if one > other:
-            one = parents[one]
-        else:
-            other = parents[other]
-    return one
 
 
 def _child_around(parents: Sequence[int], outer: int, box: int) -> int:

@@ -13,7 +13,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.amounts import beginning, has_plain_number, is_fact, is_figure, is_price, is_short
-from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree, self_and_above
+from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_tree, innermost_around, self_and_above
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts, tells_availability
@@ -314,7 +314,7 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
        in which the paragraphs of the text stand; a column stands beside that one. However short the text is, so is a
        note in the main part beside it, which leads nowhere.
     2. A price in such a box, in a form or among what is said about the page, and what else a form says in a few words:
-       there, or anywhere in the main part.
+       there, or anywhere in the main part, or beside the headline of the page, but for columns and footers.
     3. There, what a list of terms, a table, or a line with a label says, such as the place of a job: that is a data
        sheet, whatever it is called, but for counters. In a column beside the text only what has no number.
     4. A score, a price or what stands behind a label in a table of the main part that is taken for a menu, as most of
@@ -343,11 +343,15 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
         if linked:
             with_links.add(around[box][1])
     are_several = sum(_is_priced_link(tree, roles, at) for at in asked) > 1
+    headlined = _boxes_with_headline(tree, classes)
     for at in asked:
         boxes_roles, outermost = around[tree.boxes[at]]
         in_main, said_beside = boxes_roles & role.MAIN > 0, prose[parents[outermost]] if outermost else 0
         among_text = said_beside > MIN_PROSE_LENGTH
-        in_text = among_text or in_main
+        beside_headline = not (
+            roles[at] & BESIDE_ROLES or headlined.isdisjoint(self_and_above(parents, tree.boxes[at]))
+        )
+        in_text = among_text or in_main or beside_headline
         if boxes_roles & role.BY_SETTING or not (in_text or roles[at] & ~COLUMN_ROLES == 0):
             continue
         if roles[at] == LINK_LIST:
@@ -367,6 +371,21 @@ def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[i
             or (in_text and ((named & role.FORM > 0 and is_short(text)) or is_price(text)))
         )
     return insets
+
+
+def _boxes_with_headline(tree: BlockTree, classes: list[BlockClass]) -> set[int]:
+    """The boxes in which a headline of the content stands beside other texts: each h1, or else the first heading."""
+    found = [at for at in tree.headings if classes[at] is not _BOILERPLATE]
+    h1s = [at for at in found if tree.text_roles[at] & role.H1]
+    boxes, parents = tree.boxes, tree.box_parents
+    return {
+        max(0, 0, *(innermost_around(parents, parents[boxes[at]], beside) for beside in _boxes_beside(boxes, at)))
+        for at in h1s or found[:1]
+    }
+
+
+def _boxes_beside(boxes: list[int], at: int) -> list[int]:
+    return boxes[max(0, at - 1) : at] + boxes[at + 1 : at + 2]
 
 
 def layout_paths(root: HtmlElement) -> frozenset[str]:

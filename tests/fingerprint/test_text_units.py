@@ -391,6 +391,27 @@ def test_what_a_form_of_the_page_says_in_a_few_words_counts() -> None:
     assert changes(page([form.format("In stock"), *PARAGRAPHS]), page([form.format("Sold out"), *PARAGRAPHS]))
 
 
+@pytest.mark.parametrize("headline", ["<h1>Tides</h1>", "<div><h1>Tides</h1></div>", "<div><h2>Tides</h2></div>"])
+@pytest.mark.parametrize(
+    ("place", "counts"),
+    [
+        ("<div><form action=/cart><span>{}</span><button>Buy</button></form></div>", True),
+        ("<div><p>Order</p><form><table><tr><th>State<td>{}</table></form></div>", True),
+        ("<div class=stats><form><dl><dt>State<dd>{}</dl></form></div>", True),
+        ("<ul class=meta><li>State: {}</ul>", True),
+        ("<div class=meta>by {}</div>", False),
+        ("<div class=sidebar><form><dl><dt>State<dd>{}</dl></form></div>", False),
+    ],
+)
+def test_a_form_or_a_data_sheet_in_the_box_of_the_headline_counts(headline: str, place: str, *, counts: bool) -> None:
+    """As old shops and trackers have no main part, and put the text into a box of its own."""
+    text = "".join(f"<p>{text}</p>" for text in PARAGRAPHS)
+    menu = "<ul class=menu><li><a href=/>Home</a><li><a href=/all>All</a></ul>"
+    html = f"<title>Tides</title>{menu}<div>{headline}<div>{text}</div>{place}</div><div class=footer>Imprint</div>"
+    before, now = (fingerprint_page(html.format(said)) for said in ("open", "sold"))
+    assert bool(changes(before, now)) is counts
+
+
 def test_a_price_is_short_however_far_it_is_indented() -> None:
     """In the form of a cart nothing counts but what is short."""
     form = "<form action=/cart><div>Your price{0}{{}}{0}with tax</div></form>".format("\n" + 60 * " ")
