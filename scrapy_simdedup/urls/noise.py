@@ -172,8 +172,10 @@ class Noise:
             if blamed not in suspects:
                 blamed = max(suspects, key=lambda h: _suspicion(dispute.leaf, h))
             own_tags, other_tags = ({h: side[h] for h in suspects} for side in (dispute.tags, dispute.other_tags))
+            cleared = {h: tags[h] for h in unlike_tags if h not in suspects and not h.rarely_matters}
+            common = dispute.common | cleared  # alone: together with a suspect they may still matter
             self.close(bare, dispute)
-            self.open(bare, replace(dispute, blamed=blamed, tags=own_tags, other_tags=other_tags))
+            self.open(bare, replace(dispute, blamed=blamed, tags=own_tags, other_tags=other_tags, common=common))
             return blamed if blamed is not dispute.blamed else None
         if len(suspects) == 1 and not any(map(contents.seen_once, (dispute.content, dispute.other_content))):
             self.close(bare, dispute)

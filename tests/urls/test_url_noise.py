@@ -65,6 +65,15 @@ def test_what_only_two_parts_do_together_is_no_noise() -> None:
     assert learner._sites["e.com"].noise.proven_count == 0
 
 
+def test_what_two_parts_do_together_is_no_noise_once_one_of_them_was_cleared() -> None:
+    learner = taught(UrlLearner(thresholds=ALWAYS))
+    learner.observe("https://e.com/item?id=100", "item 100")
+    learner.observe("https://e.com/item?id=100&hl=a&view=x", "archive of item 100")  # is it hl, or view?
+    learner.observe("https://e.com/item?id=100&hl=a", "item 100")  # it is not hl alone
+    learner.observe("https://e.com/item?id=100&view=x", "item 100")
+    assert learner._sites["e.com"].noise.proven_count == 0
+
+
 def test_of_two_suspects_the_one_is_cleared_that_a_third_page_shows_to_be_innocent() -> None:
     learner = taught(UrlLearner(thresholds=ALWAYS))
     learner.observe("https://e.com/item?id=100&hl=a", "item 100")
