@@ -24,13 +24,11 @@ them.
 
 from __future__ import annotations
 
-import json
 import re
 import struct
 from collections.abc import Callable, Collection, Iterable, Sequence
-from functools import cached_property
 from itertools import pairwise
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
+from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -81,7 +79,6 @@ comments, of the title and of the offer."""
 _TABLE_DTYPE = np.dtype([("digest", "<u2"), ("place", "<u2")])
 _KEPT = 0xFFFF
 """The bits of a place that a row of the table has."""
-_SIZES = struct.Struct("<4I2HI")
 FILTER_SALT = np.uint64(0x9E3779B97F4A7C15)
 _PATH_BITS = 28
 _SPREAD = 0x9E3779B1
@@ -163,52 +160,6 @@ class PageUnits(NamedTuple):
         """Which blocks are rows of the unit table and stand at none of some places."""
         chosen = self.in_table
         return chosen & ~are_among(self.places, list(clocks)) if clocks else chosen
-
-    def __bytes__(self) -> bytes:
-        arrays = self.hashes, self.digests, self.lengths.astype("<u4"), self.places, self.block_classes, self.pass_over
-        of_page = self.comments, self.title, self.offer, self.headline
-        sizes = _SIZES.pack(self.size, len(self.hashes), len(self.digests), *of_page)
-        samples = json.dumps([*self.samples, self.title_words]).encode()
-        return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
-
-    @classmethod
-    def from_bytes(cls, raw: bytes | memoryview) -> PageUnits:
-        """The units whose ``bytes()`` these are."""
-        size, shingles, blocks, *of_page = _SIZES.unpack_from(raw)
-        numbers_at = _SIZES.size + 8 * (shingles + blocks)
-        marks_at = numbers_at + 8 * blocks
-        hashes = np.frombuffer(raw, "<u8", shingles + blocks, _SIZES.size)
-        numbers = np.frombuffer(raw, "<u4", 2 * blocks, numbers_at)
-        marks = np.frombuffer(raw, "u1", 2 * blocks, marks_at)
-        lengths = numbers[:blocks].astype(np.intp)
-        *samples, title_words = json.loads(bytes(raw[marks_at + 2 * blocks :]))
-        made = cls(
-            hashes[:shingles],
-            lengths.cumsum() - lengths,
-            lengths,
-            hashes[shingles:],
-            numbers[blocks:],
-            marks[:blocks],
-            marks[blocks:].view(np.bool_),
-            samples,
-            size,
-            *of_page,
-        )
-        return made._replace(title_words=title_words)
-
-
-class UnreadUnits:
-    """The units of a page from another process: read once they are asked for, as those of few pages are."""
-
-    def __init__(self, raw: bytes | memoryview) -> None:
-        self._raw = raw
-
-    @cached_property
-    def _units(self) -> PageUnits:
-        return PageUnits.from_bytes(self._raw)
-
-    def __getattr__(self, name: str) -> Any:
-        return getattr(self._units, name)
 
 
 def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:

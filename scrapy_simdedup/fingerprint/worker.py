@@ -2,8 +2,8 @@
 
 Requests and answers are frames: a length and as many bytes. A request is two: a pickle of what is wanted and of all
 arguments but the page, the settings and the secret among them pickled once for many pages; and the page in UTF-8. An
-answer is the seconds it took and the bytes of the fingerprint and of the page's text
-units, or the content as JSON: a crawl unpickles nothing from a process that reads the pages of strangers.
+answer is the seconds it took and the bytes of the fingerprint and of the page's text units, or the content as JSON: a
+crawl unpickles nothing from a process that reads the pages of strangers.
 """
 
 from __future__ import annotations
@@ -18,12 +18,14 @@ import sys
 import time
 from collections.abc import Callable
 from dataclasses import asdict
-from functools import lru_cache
-from typing import BinaryIO, cast
+from functools import cached_property, lru_cache
+from typing import Any, BinaryIO, cast
+
+import numpy as np
 
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, unpack_fingerprint
 from scrapy_simdedup.fingerprint.make import fingerprint
-from scrapy_simdedup.fingerprint.text_units import PageUnits, UnreadUnits
+from scrapy_simdedup.fingerprint.text_units import PageUnits
 from scrapy_simdedup.page.content import content_with_settings
 from scrapy_simdedup.page.parse import remember_utf8
 from scrapy_simdedup.settings import DedupSettings
@@ -34,6 +36,7 @@ MAX_SETTINGS = 64
 """Settings of pages that are kept unpickled; more than these have few crawls."""
 FRAME_LENGTH = struct.Struct("<I")
 _SECONDS = struct.Struct("<d")
+_SIZES = struct.Struct("<4I2HI")
 
 
 def main(max_seconds: float) -> None:
@@ -68,8 +71,23 @@ def _make_fingerprint(html: str, settings: DedupSettings, secret: bytes, body: b
 
 def write_fingerprint(made: PageFingerprint) -> bytes:
     """A fingerprint as bytes, with the text units of its page if it has them."""
-    units = b"" if made.page_units is None else bytes(made.page_units)
-    return encode_frame(bytes(made)) + units
+    return encode_frame(bytes(made)) + (b"" if made.page_units is None else write_units(made.page_units))
+
+
+def write_units(units: PageUnits) -> bytes:
+    """The text units of a page as bytes."""
+    arrays = (
+        units.hashes,
+        units.digests,
+        units.lengths.astype("<u4"),
+        units.places,
+        units.block_classes,
+        units.pass_over,
+    )
+    of_page = units.comments, units.title, units.offer, units.headline
+    sizes = _SIZES.pack(units.size, len(units.hashes), len(units.digests), *of_page)
+    samples = json.dumps([*units.samples, units.title_words]).encode()
+    return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
 
 def _make_content(html: str, settings: DedupSettings, secret: bytes, url: str) -> bytes:  # noqa: ARG001 - as the other
@@ -114,6 +132,45 @@ def read_fingerprint(made: bytes | memoryview) -> PageFingerprint:
     end = FRAME_LENGTH.size + length
     units = cast("PageUnits", UnreadUnits(made[end:])) if len(made) > end else None
     return unpack_fingerprint(bytes(made[FRAME_LENGTH.size : end]), units)
+
+
+def read_units(raw: bytes | memoryview) -> PageUnits:
+    """What :func:`write_units` wrote."""
+    size, shingles, blocks, *of_page = _SIZES.unpack_from(raw)
+    numbers_at = _SIZES.size + 8 * (shingles + blocks)
+    marks_at = numbers_at + 8 * blocks
+    hashes = np.frombuffer(raw, "<u8", shingles + blocks, _SIZES.size)
+    numbers = np.frombuffer(raw, "<u4", 2 * blocks, numbers_at)
+    marks = np.frombuffer(raw, "u1", 2 * blocks, marks_at)
+    lengths = numbers[:blocks].astype(np.intp)
+    *samples, title_words = json.loads(bytes(raw[marks_at + 2 * blocks :]))
+    made = PageUnits(
+        hashes[:shingles],
+        lengths.cumsum() - lengths,
+        lengths,
+        hashes[shingles:],
+        numbers[blocks:],
+        marks[:blocks],
+        marks[blocks:].view(np.bool_),
+        samples,
+        size,
+        *of_page,
+    )
+    return made._replace(title_words=title_words)
+
+
+class UnreadUnits:
+    """The units of a page from another process: read once they are asked for, as those of few pages are."""
+
+    def __init__(self, raw: bytes | memoryview) -> None:
+        self._raw = raw
+
+    @cached_property
+    def _units(self) -> PageUnits:
+        return read_units(self._raw)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._units, name)
 
 
 def write_frame(stream: BinaryIO, frame: bytes) -> None:

@@ -10,9 +10,9 @@ from helpers import pages
 from scrapy_simdedup import PageFingerprint, fingerprint_page
 from scrapy_simdedup.detect.site_novelty import differs_unseen
 from scrapy_simdedup.fingerprint.novelty import longest_own_text
-from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, PageUnits, TextUnits, keep_units
+from scrapy_simdedup.fingerprint.text_units import MAX_BYTES, TextUnits, keep_units
 from scrapy_simdedup.fingerprint.unit_changes import UnitChanges, compare_units
-from scrapy_simdedup.fingerprint.worker import read_fingerprint
+from scrapy_simdedup.fingerprint.worker import read_fingerprint, read_units, write_units
 from scrapy_simdedup.page.amounts import without_age
 
 PARAGRAPHS = [" ".join(pages.words(("paragraph", number), 30)) for number in range(12)]
@@ -235,7 +235,7 @@ def test_units_survive_their_bytes(texts: list[str]) -> None:
     if made.units is not None:
         assert TextUnits.from_bytes(bytes(made.units)) == made.units
     if made.page_units is not None:
-        again = PageUnits.from_bytes(bytes(made.page_units))
+        again = read_units(write_units(made.page_units))
         for one, other in zip(made.page_units, again, strict=True):
             assert list(one) == list(other) if hasattr(one, "__len__") else one == other
 
@@ -244,7 +244,7 @@ def test_the_bytes_of_units_tell_which_of_very_many_is_the_headline() -> None:
     """It may be the last one, of a page that begins with a hundred thousand lines."""
     units = page(PARAGRAPHS).page_units
     assert units is not None
-    assert PageUnits.from_bytes(bytes(units._replace(headline=100_000))).headline == 100_000
+    assert read_units(write_units(units._replace(headline=100_000))).headline == 100_000
 
 
 def test_what_was_read_from_bytes_does_not_know_its_own_text() -> None:
