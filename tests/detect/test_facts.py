@@ -146,7 +146,8 @@ SHEETS = {
     "lines with labels": ('<ul class="job-meta"><li>Place: {}</li><li>Write to: {}</li></ul>', False),
     "a list in a column": ("</article></main><aside><dl><dt>Place</dt><dd>{}</dd><dd>{}</dd></dl></aside>", False),
     "labels in a widget": ('</article></main><div class="widget"><p>Place: {}</p><p>Write to: {}</p></div>', False),
-    "a dateline": ('<ul class="job-meta"><li>{}</li><li>By {}</li></ul>', True),
+    "lines without labels": ('<ul class="job-meta"><li>{}</li><li>By {}</li></ul>', False),
+    "a dateline": ('<ul class="post-meta"><li>{}</li><li>By {}</li></ul>', True),
     "a widget": ('</article></main><div class="widget"><p>{}</p><p>{} is here</p></div>', True),
 }
 """Two lines in a box that is called a dateline or a column, and whether a page with two others is dropped."""

@@ -51,7 +51,7 @@ async def test_pages_of_comments_on_one_article_are_kept_where_nothing_else_is_k
     page = "<ol class=comments>{}</ol><footer><p>{}</p></footer>"
     async with NearDuplicateDetector(secret="known") as detector:
         for number in range(4):
-            comments = "".join(f"<li><p>{said((number, part), 30)}</p></li>" for part in range(3))
+            comments = "".join(f"<li><p>{said(('reader', number, part), 30)}</p></li>" for part in range(3))
             html = article(3, page.format(comments, said(("quote of the day", number), 30)))
             verdict = await detector.add(html, url=f"https://blog.example/3?comments={number}")
             assert (verdict.kind, verdict.reason) == (("near", "own_text") if number else ("new", None))
