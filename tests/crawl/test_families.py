@@ -86,7 +86,7 @@ async def test_a_family_of_a_few_is_kept_where_the_site_turns_out_to_have_one_he
         for path in of_shop:
             site[path] = page("family", "the same frame", body=prose(path, 80))
         site["/"] = page("start")
-        done = await crawl(PathsSpider, ADDON, urls=site.urls("/", *wares, *copies, *of_shop))
+        done = await crawl(PatientSpider, ADDON, urls=site.urls("/", *wares, *copies, *of_shop))
         assert sorted(done.urls) == sorted(site.urls("/", *wares, *of_shop))
         assert done.stat("pages/dropped") == 7
         assert done.stat("pages/fetched_twice") == 6
@@ -353,7 +353,7 @@ async def test_an_article_in_twenty_sessions_with_random_teasers_is_no_family() 
         others, sessions = serve_others(site, 8), [f"/tide?session={number}" for number in range(20)]
         for path in sessions:
             site[path] = lambda _: member(f"{prose('event', 300)}<p>{city(99)}</p>{''.join(rng.sample(teasers, 8))}")
-        done = await crawl(PathsSpider, ADDON | {"CONCURRENT_REQUESTS": 1}, urls=site.urls(*others, *sessions))
+        done = await crawl(PatientSpider, ADDON, urls=site.urls(*others, *sessions))
         assert len(set(done.urls).intersection(site.urls(*sessions))) < 8
         assert len(site.requested) == len(others) + len(sessions) + MIN_SAID_AGAIN
 
