@@ -377,15 +377,11 @@ def _boxes_with_headline(tree: BlockTree, classes: list[BlockClass]) -> set[int]
     """The boxes in which a headline of the content stands beside other texts: each h1, or else the first heading."""
     found = [at for at in tree.headings if classes[at] is not _BOILERPLATE]
     h1s = [at for at in found if tree.text_roles[at] & role.H1]
-    boxes, parents = tree.boxes, tree.box_parents
-    return {
-        max(0, 0, *(innermost_around(parents, parents[boxes[at]], beside) for beside in _boxes_beside(boxes, at)))
-        for at in h1s or found[:1]
-    }
-
-
-def _boxes_beside(boxes: list[int], at: int) -> list[int]:
-    return boxes[max(0, at - 1) : at] + boxes[at + 1 : at + 2]
+    boxes, parents, made = tree.boxes, tree.box_parents, set[int]()
+    for at in h1s or found[:1]:
+        beside = boxes[max(0, at - 1) : at] + boxes[at + 1 : at + 2]
+        made.add(max([0, *(innermost_around(parents, parents[boxes[at]], box) for box in beside)]))
+    return made
 
 
 def layout_paths(root: HtmlElement) -> frozenset[str]:
