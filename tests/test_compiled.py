@@ -20,6 +20,7 @@ from helpers.soup import SIGNS, markup, soup
 from scrapy_simdedup import fingerprint_page, page_markdown
 from scrapy_simdedup.fingerprint import features, hashing, similarity, sketch, text_units
 from scrapy_simdedup.fingerprint.hashing import MAX_NFKC_GROWTH, WordHasher, split_words, word_hasher
+from scrapy_simdedup.fingerprint.worker import write_units
 from scrapy_simdedup.page import block_tree, boilerplate_texts, classify, content_features, content_model, content_tree
 from scrapy_simdedup.page import page as pages_room
 from scrapy_simdedup.page import parse as parsing
@@ -460,7 +461,7 @@ def test_it_finds_the_same_features_signatures_and_text_units(blocks: list[Block
         assert [part.tolist() for part in made] == [part.tolist() for part in expected]
     assert _features.numbers_of(blocks) == features.python_numbers_of(blocks)
     units, same = (make(found, blocks, size) for make in (_text_units.page_units, text_units.python_page_units))
-    assert bytes(units) == bytes(same)
+    assert write_units(units) == write_units(same)
     assert units.samples == same.samples
     for clocks in ((), same.places[::3].tolist()):
         assert _text_units.keep_units(units, clocks) == text_units.python_keep_units(same, clocks)
