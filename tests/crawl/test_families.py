@@ -267,8 +267,7 @@ async def test_a_counter_makes_no_other_page_of_a_family_but_the_number_of_a_par
         serve(site, paths, record)
         copies = serve(site, [f"{path}?from=home" for path in paths], partial(record, seen=813))
         sizes = serve(site, [f"{path}?size=40" for path in paths], partial(record, size=40))
-        settings = ADDON | {"CONCURRENT_REQUESTS": 1}
-        done = await crawl(PathsSpider, settings, urls=site.urls(*others, *paths, *copies, *sizes))
+        done = await crawl(PatientSpider, ADDON, urls=site.urls(*others, *paths, *copies, *sizes))
         assert set(done.urls) >= set(site.urls(*others, *paths, *sizes))
         assert not set(done.urls).intersection(site.urls(*copies[1:]))
 
@@ -379,7 +378,7 @@ async def test_views_of_things_that_are_known_are_no_family() -> None:
             for view, text in ("", prose(path, 60)), ("&view=files", f"<h1>Files</h1>{files}"):
                 site[path + view] = f"<title>{path}</title><main>{about}{text}</main>"
         views = [f"{path}&view=files" for path in articles]
-        done = await crawl(PathsSpider, ADDON | {"CONCURRENT_REQUESTS": 1}, urls=site.urls(*articles, *views))
+        done = await crawl(PatientSpider, ADDON, urls=site.urls(*articles, *views))
         assert done.urls == site.urls(*articles, views[0])
         assert done.stat("pages/fetched_twice") == 0
         assert len(site.requested) == len(articles) + len(views)
