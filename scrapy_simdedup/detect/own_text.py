@@ -31,7 +31,7 @@
 5. *Two lines, one of them with other words*, are facts, whatever the headline says: the place and the salary of a job,
    or a town and a price. Each original lacks two such lines, which most originals lack, as where one post of a thread
    is marked the others are as ever; and one line all of them lack, as the date of an event in a town where there was
-   another. Lists of links have none.
+   another.
 6. *Of a variant*, whose URL differs from an original's in a place that tells contents of the site apart
    (``UrlVariants`` in ``site_novelty``), two lines count as well, or one of more than ten words, wherever they
    stand: the headings that were translated. What stands at the same place of pages with other contents does not.
@@ -278,7 +278,7 @@ class OwnTextSearch:
     def _lines_of_long_page(self, original: PageFingerprint) -> Mask:
         """The short lines in rows that an original lacks, of a page so long that nobody knows which were replaced."""
         units, of = self._units, original.units
-        if of is None or not of.joined_by or units.is_index:
+        if of is None or not of.joined_by:
             return np.zeros_like(units.of_content)
         return units.that_say(novelty.new_units(units, [of], self._clocks) & units.of_content, is_name)
 

@@ -36,10 +36,11 @@ cdef enum:
     FIRST_UNITS = 6
     KIND = 30
     LONG = 0
+    LINK = 1
     SHORT = 2
     NUMBERED = 3
     MOST_BITS = 14
-    MAX_JOINED_BY = 3 * MOST_BITS + 1
+    MAX_JOINED_BY = 4 * MOST_BITS + 1
     HEAD_SIZE = 21
     ROW_SIZE = 4
     COMMENTS_PLACE = 2
@@ -329,10 +330,11 @@ cdef tuple table_of(units, clocks, Py_ssize_t room):
     cdef Py_ssize_t row, made = 0, kept = 0, joined_by = 0, in_texts = 0, in_content = 0
     cdef uint64_t sequence = 0
     cdef bint is_index
-    of_table = np.empty(len(digests), np.uint64), np.empty(len(digests), np.uint16), np.zeros(len(digests), np.uint8)
+    of_table = np.empty(len(digests), np.uint64), np.empty(len(digests), np.uint16), np.zeros((2, len(digests)), np.uint8)
     cdef uint64_t[::1] into = of_table[0]
     cdef uint16_t[::1] into_places = of_table[1]
-    cdef uint8_t[::1] are_clocks = of_table[2]
+    cdef uint8_t[::1] are_clocks = of_table[2][0]
+    cdef uint8_t[::1] kinds = of_table[2][1]
     for row in range(digests.shape[0]):
         if classes[row] > BOILERPLATE:
             in_content += lengths[row]
@@ -344,20 +346,20 @@ cdef tuple table_of(units, clocks, Py_ssize_t room):
         into[made] = digests[row]
         into_places[made] = places[row] & 0xFFFF
         are_clocks[made] = bool(clocks) and places[row] in clocks
+        kinds[made] = LINK if pass_over[row] else digests[row] >> KIND
         made += 1
-    while count_rows(into[:made], are_clocks, joined_by) > room and joined_by < MAX_JOINED_BY - 1:
+    while count_rows(into[:made], kinds, are_clocks, joined_by) > room and joined_by < MAX_JOINED_BY - 1:
         joined_by += 1
     for row in range(made):
-        if not are_clocks[row] or is_alone(row, into[row], joined_by):
+        if not are_clocks[row] or is_alone(row, kinds[row], joined_by):
             sequence += mixed(into[row]) * (2 * <uint64_t> kept + 1)
             kept += 1
-    return sequence, joined_by, packed_rows(into[:made], into_places, are_clocks, joined_by)
+    return sequence, joined_by, packed_rows(into[:made], into_places, kinds, are_clocks, joined_by)
 
 
-cdef inline bint is_alone(Py_ssize_t unit, uint64_t digest, Py_ssize_t joined_by) noexcept:
+cdef inline bint is_alone(Py_ssize_t unit, uint8_t kind, Py_ssize_t joined_by) noexcept:
     """Whether a unit shares its row with none."""
-    cdef Py_ssize_t step = (joined_by - 1) // MOST_BITS
-    return unit < FIRST_UNITS or joined_by == 0 or digest >> KIND > (LONG if step == 0 else SHORT if step == 1 else NUMBERED)
+    return unit < FIRST_UNITS or joined_by == 0 or kind > (joined_by - 1) // MOST_BITS
 
 
 cdef inline bint ends_row(uint64_t digest, Py_ssize_t joined_by) noexcept:
@@ -365,11 +367,13 @@ cdef inline bint ends_row(uint64_t digest, Py_ssize_t joined_by) noexcept:
     return (digest >> 16 & ((<uint64_t> 2 << (joined_by - 1) % MOST_BITS) - 1)) == 0
 
 
-cdef Py_ssize_t count_rows(const uint64_t[::1] digests, const uint8_t[::1] are_clocks, Py_ssize_t joined_by) noexcept:
+cdef Py_ssize_t count_rows(
+    const uint64_t[::1] digests, const uint8_t[::1] kinds, const uint8_t[::1] are_clocks, Py_ssize_t joined_by
+) noexcept:
     cdef Py_ssize_t row, made = 0
     cdef bint alone, is_open = False
     for row in range(digests.shape[0]):
-        alone = is_alone(row, digests[row], joined_by)
+        alone = is_alone(row, kinds[row], joined_by)
         if are_clocks[row] and not alone:
             continue
         made += alone or not is_open
@@ -378,16 +382,20 @@ cdef Py_ssize_t count_rows(const uint64_t[::1] digests, const uint8_t[::1] are_c
 
 
 cdef bytes packed_rows(
-    const uint64_t[::1] digests, const uint16_t[::1] places, const uint8_t[::1] are_clocks, Py_ssize_t joined_by
+    const uint64_t[::1] digests,
+    const uint16_t[::1] places,
+    const uint8_t[::1] kinds,
+    const uint8_t[::1] are_clocks,
+    Py_ssize_t joined_by,
 ):
     """The rows of the table, each a sum of digests, and the place if it is of one unit; with the low byte first."""
-    cdef bytes made = PyBytes_FromStringAndSize(NULL, ROW_SIZE * count_rows(digests, are_clocks, joined_by))
+    cdef bytes made = PyBytes_FromStringAndSize(NULL, ROW_SIZE * count_rows(digests, kinds, are_clocks, joined_by))
     cdef uint8_t* into = <uint8_t*> PyBytes_AS_STRING(made) - ROW_SIZE
     cdef Py_ssize_t row
     cdef uint64_t joined = 0
     cdef bint alone, is_open = False
     for row in range(digests.shape[0]):
-        alone = is_alone(row, digests[row], joined_by)
+        alone = is_alone(row, kinds[row], joined_by)
         if are_clocks[row] and not alone:
             continue
         if alone or not is_open:

@@ -199,7 +199,7 @@ class ReplacedLines(NamedTuple):
 
     def of_texts(self, units: PageUnits) -> Mask:
         """The short lines in the page's content that are no links to other pages."""
-        return (self.words | self.numbers) & units.of_content & (not units.is_index)
+        return (self.words | self.numbers) & units.of_content
 
 
 def new_units(units: PageUnits, others: Sequence[TextUnits], clocks: Collection[int] = ()) -> Mask:

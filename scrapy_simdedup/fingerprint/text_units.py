@@ -8,8 +8,8 @@ The first is a matter of shingles, in whatever blocks they stand. The second is 
    chance of a quarter to two fifths; a run of shingles that are in it is on the page.
 2. a *unit table*: of the units of the content in their order, 16 bits of the text and 16 of the place, and one
    digest of all. Where a page has more units than the table has room for, neighbours behind the first ones share a row:
-   long ones first, of which the filter tells much, then short lines without a number, and all only where there is no
-   other way. So the counter at the foot of a long text has a row for itself, and so has the price.
+   long ones first, of which the filter tells much, then links, short lines without a number, and all only where there
+   is no other way. So the counter at the foot of a long text has a row for itself, and so has the price beside a menu.
 3. a *digest of the comments*, in whatever order: they are boilerplate, and an edit in them is one nevertheless.
 4. a *digest of the title*, without what the site adds to it (:func:`~scrapy_simdedup.page.page.own_title`), and one of
    the *offer*, what data and buttons say of prices and stock (:mod:`scrapy_simdedup.page.hidden_texts`).
@@ -62,17 +62,17 @@ NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 block that is boilerplate for its place alone may be a comment."""
 FIRST_UNITS = 6
 """The first units of the content, which share no row: the name of a thing and its facts are among them."""
-_KIND, LONG, SHORT, NUMBERED = 30, 0, 2, 3
-"""The highest two of the 32 bits of a digest of the content tell long texts, short lines, and those with a number."""
+_KIND, LONG, LINK, SHORT, NUMBERED = 30, 0, 1, 2, 3
+"""The highest two of the 32 bits of a digest of the content tell long texts, short lines, and those with a number; of
+links it is known that they are passed over."""
 _MOST_BITS = 14
 """The bits of a digest by which neighbours are joined at most."""
 SHARED_PLACE = 0
 """What the table has in place of the place of a row of several units."""
 COMMENTS_PLACE = 2
 """The place of all comments together."""
-_SHARING = (LONG, SHORT, NUMBERED)
-"""Which kinds of units share rows with neighbours, and those before them: one more after each :data:`_MOST_BITS`."""
-_MAX_JOINED_BY = len(_SHARING) * _MOST_BITS + 1
+_MAX_JOINED_BY = (NUMBERED + 1) * _MOST_BITS + 1
+"""One more than the steps by which neighbours are joined: after each :data:`_MOST_BITS` of them one kind more is."""
 _HEAD = struct.Struct("<2HBQI2H")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
 comments, of the title and of the offer."""
@@ -136,13 +136,9 @@ class PageUnits(NamedTuple):
     @property
     def in_table(self) -> Mask:
         """Which blocks are rows of the unit table: those of the content, with its links if most of it is links."""
-        return self.block_classes > BOILERPLATE if self.is_index else self.of_content
-
-    @property
-    def is_index(self) -> bool:
-        """Whether most of the content is links."""
-        content = self.block_classes > BOILERPLATE
-        return bool(2 * self.lengths[self.of_content].sum() < self.lengths[content].sum())
+        content, texts = self.block_classes > BOILERPLATE, self.of_content
+        is_index = 2 * self.lengths[texts].sum() < self.lengths[content].sum()
+        return content if is_index else texts
 
     def joined(self, chosen: Mask) -> PageUnits:
         """The shingles of some blocks as those of one block, of which nothing else is known."""
@@ -380,8 +376,8 @@ def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -
 
     Neighbours are joined by their content, so that most rows behind an added unit stay as they are: a row ends behind a
     unit whose digest ends with so many zeros. Behind and before each of the first units it ends as well, and of each
-    whose kind shares no row yet: long texts do from the first step on, short lines after :data:`_MOST_BITS` more of
-    them, and those with a number at last. Clocks share none, and are in no row.
+    whose kind shares no row yet: long texts do from the first step on, links after :data:`_MOST_BITS` more of them,
+    then short lines, and those with a number at last. Clocks share none, and are in no row.
     """
     blocks = units.in_table.nonzero()[0]
     digests = units.digests[blocks]
@@ -389,7 +385,7 @@ def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -
         rows, ones = rows_of(digests, units.places[blocks]), np.ones_like(blocks)
         return PageRows(rows, blocks, np.arange(len(blocks)), ones, ones > 0)
     step, bits = divmod(joined_by - 1, _MOST_BITS)
-    is_alone = digests >> np.uint64(_KIND) > _SHARING[step]
+    is_alone = np.where(units.pass_over[blocks], LINK, digests >> np.uint64(_KIND)) > step
     is_alone[:FIRST_UNITS] = True
     if clocks:
         kept = is_alone | ~are_among(units.places[blocks], list(clocks))

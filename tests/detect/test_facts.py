@@ -37,6 +37,26 @@ FACTS = {
 """What differs, the page, its kind, and whether the text of a duplicate differs."""
 
 
+@pytest.mark.parametrize("links", [0, 60, 150, 400])
+@pytest.mark.parametrize("menu", ["<ul>{}</ul>", "<div>{}</div>"])
+@on_asyncio
+async def test_facts_beside_a_menu_make_another_page_however_many_links_it_has(menu: str, links: int) -> None:
+    """Links without a name that says menu are content: more than the text, and more than a record has room for."""
+    entries = (f"<li><a href=/{number}>{name}</a></li>" for number, name in enumerate(words("menu", links)))
+    beside = f"<td>{menu.format(''.join(entries))}</td>" if links else ""
+
+    def job(place: str, salary: str, writer: str) -> str:
+        return f"<title>A job</title><table>{beside}<td><h1>A job</h1>{JOB.format(place, salary, writer)}</table>"
+
+    adverts = {
+        "jobs/1": job("Erfurt", "56 000", "Felix Winter"),
+        "jobs/2": job("Bremen", "56 000", "Klara Sommer"),
+        "jobs/3": job("Leipzig", "56 000", "Anton Herbst"),
+        "jobs/1?from=home": job("Erfurt", "56 000", "Felix Winter"),
+    }
+    assert await judged("jobs.example", adverts) == [False, False, False, True]
+
+
 @pytest.mark.parametrize(("above", "below"), [(0, 0), (0, 60), (60, 0), (30, 30)])
 @pytest.mark.parametrize("name", FACTS)
 @on_asyncio
