@@ -34,13 +34,15 @@ cdef enum:
     MAX_SAMPLING = 1 << 15
     SAMPLING_BITS = 4
     FIRST_UNITS = 6
+    LAST_UNITS = 4
     KIND = 30
     LONG = 0
     LINK = 1
     SHORT = 2
     NUMBERED = 3
+    ALONE = 4
     MOST_BITS = 14
-    MAX_JOINED_BY = 4 * MOST_BITS + 1
+    MAX_JOINED_BY = ALONE * MOST_BITS + 1
     HEAD_SIZE = 21
     ROW_SIZE = 4
     COMMENTS_PLACE = 2
@@ -328,6 +330,7 @@ cdef tuple table_of(units, clocks, Py_ssize_t room):
     cdef const uint8_t[::1] classes = units.block_classes
     cdef const uint8_t[::1] pass_over = units.pass_over.view(np.uint8)
     cdef Py_ssize_t row, made = 0, kept = 0, joined_by = 0, in_texts = 0, in_content = 0
+    cdef Py_ssize_t headline = units.headline, below_headline = 0
     cdef uint64_t sequence = 0
     cdef bint is_index
     of_table = np.empty(len(digests), np.uint64), np.empty(len(digests), np.uint16), np.zeros((2, len(digests)), np.uint8)
@@ -347,19 +350,24 @@ cdef tuple table_of(units, clocks, Py_ssize_t room):
         into_places[made] = places[row] & 0xFFFF
         are_clocks[made] = bool(clocks) and places[row] in clocks
         kinds[made] = LINK if pass_over[row] else digests[row] >> KIND
+        if made < FIRST_UNITS or (row >= headline and below_headline < FIRST_UNITS):
+            kinds[made] = ALONE
+        below_headline += row >= headline
         made += 1
+    for row in range(max(0, made - LAST_UNITS), made):
+        kinds[row] = ALONE
     while count_rows(into[:made], kinds, are_clocks, joined_by) > room and joined_by < MAX_JOINED_BY - 1:
         joined_by += 1
     for row in range(made):
-        if not are_clocks[row] or is_alone(row, kinds[row], joined_by):
+        if not are_clocks[row] or is_alone(kinds[row], joined_by):
             sequence += mixed(into[row]) * (2 * <uint64_t> kept + 1)
             kept += 1
     return sequence, joined_by, packed_rows(into[:made], into_places, kinds, are_clocks, joined_by)
 
 
-cdef inline bint is_alone(Py_ssize_t unit, uint8_t kind, Py_ssize_t joined_by) noexcept:
+cdef inline bint is_alone(uint8_t kind, Py_ssize_t joined_by) noexcept:
     """Whether a unit shares its row with none."""
-    return unit < FIRST_UNITS or joined_by == 0 or kind > (joined_by - 1) // MOST_BITS
+    return joined_by == 0 or kind > (joined_by - 1) // MOST_BITS
 
 
 cdef inline bint ends_row(uint64_t digest, Py_ssize_t joined_by) noexcept:
@@ -373,7 +381,7 @@ cdef Py_ssize_t count_rows(
     cdef Py_ssize_t row, made = 0
     cdef bint alone, is_open = False
     for row in range(digests.shape[0]):
-        alone = is_alone(row, kinds[row], joined_by)
+        alone = is_alone(kinds[row], joined_by)
         if are_clocks[row] and not alone:
             continue
         made += alone or not is_open
@@ -395,7 +403,7 @@ cdef bytes packed_rows(
     cdef uint64_t joined = 0
     cdef bint alone, is_open = False
     for row in range(digests.shape[0]):
-        alone = is_alone(row, kinds[row], joined_by)
+        alone = is_alone(kinds[row], joined_by)
         if are_clocks[row] and not alone:
             continue
         if alone or not is_open:

@@ -60,18 +60,19 @@ and 16 bits for its place in a filter."""
 NOBODYS_OWN = AD | RELATED | SOCIAL | ASIDE | WIDGET
 """Roles of what is nobody's own text where a name or a tag gave them: another advertisement or teaser at each visit. A
 block that is boilerplate for its place alone may be a comment."""
-FIRST_UNITS = 6
-"""The first units of the content, which share no row: the name of a thing and its facts are among them."""
-_KIND, LONG, LINK, SHORT, NUMBERED = 30, 0, 1, 2, 3
+FIRST_UNITS, LAST_UNITS = 6, 4
+"""The first units of the content, those from its headline on, and the last ones, which share no row: the name of a
+thing and its facts are among the former, clocks and counters among the latter."""
+_KIND, LONG, LINK, SHORT, NUMBERED, _ALONE = 30, 0, 1, 2, 3, 4
 """The highest two of the 32 bits of a digest of the content tell long texts, short lines, and those with a number; of
-links it is known that they are passed over."""
+links it is known that they are passed over, and these units are of no kind that shares rows."""
 _MOST_BITS = 14
 """The bits of a digest by which neighbours are joined at most."""
 SHARED_PLACE = 0
 """What the table has in place of the place of a row of several units."""
 COMMENTS_PLACE = 2
 """The place of all comments together."""
-_MAX_JOINED_BY = (NUMBERED + 1) * _MOST_BITS + 1
+_MAX_JOINED_BY = _ALONE * _MOST_BITS + 1
 """One more than the steps by which neighbours are joined: after each :data:`_MOST_BITS` of them one kind more is."""
 _HEAD = struct.Struct("<2HBQI2H")
 """Sampling, bytes of the filter, the number of bits by which neighbours are joined, the digests of the sequence, of the
@@ -375,9 +376,10 @@ def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -
     """The rows of a page in a unit table.
 
     Neighbours are joined by their content, so that most rows behind an added unit stay as they are: a row ends behind a
-    unit whose digest ends with so many zeros. Behind and before each of the first units it ends as well, and of each
-    whose kind shares no row yet: long texts do from the first step on, links after :data:`_MOST_BITS` more of them,
-    then short lines, and those with a number at last. Clocks share none, and are in no row.
+    unit whose digest ends with so many zeros. Behind and before each of the first units, of those from the headline on
+    and of the last ones it ends as well, and of each whose kind shares no row yet: long texts do from the first step
+    on, links after :data:`_MOST_BITS` more of them, then short lines, and those with a number at last. Clocks share
+    none, and are in no row.
     """
     blocks = units.in_table.nonzero()[0]
     digests = units.digests[blocks]
@@ -385,8 +387,10 @@ def table_rows(units: PageUnits, joined_by: int, clocks: Collection[int] = ()) -
         rows, ones = rows_of(digests, units.places[blocks]), np.ones_like(blocks)
         return PageRows(rows, blocks, np.arange(len(blocks)), ones, ones > 0)
     step, bits = divmod(joined_by - 1, _MOST_BITS)
-    is_alone = np.where(units.pass_over[blocks], LINK, digests >> np.uint64(_KIND)) > step
-    is_alone[:FIRST_UNITS] = True
+    kinds = np.where(units.pass_over[blocks], LINK, digests >> np.uint64(_KIND))
+    below = int(np.searchsorted(blocks, units.headline))
+    kinds[:FIRST_UNITS] = kinds[below : below + FIRST_UNITS] = kinds[-LAST_UNITS:] = _ALONE
+    is_alone = kinds > step
     if clocks:
         kept = is_alone | ~are_among(units.places[blocks], list(clocks))
         blocks, digests, is_alone = blocks[kept], digests[kept], is_alone[kept]

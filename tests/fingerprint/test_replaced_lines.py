@@ -52,13 +52,16 @@ def test_a_line_is_replaced_if_other_words_stand_in_its_place(before: str, now: 
 ORDERS = {
     "newest first": ([*range(60)], [*range(59, -1, -1)], []),
     "another first line": ([*range(60)], [80, *range(1, 60)], [80]),
-    "another last line": ([*range(60)], [*range(59), 80], []),
+    "another line in the middle": ([*range(60)], [*range(30), 80, *range(31, 60)], []),
+    "another last line": ([*range(60)], [*range(59), 80], [80]),
     "a line that was added": ([*range(60)], [80, *range(60)], []),
 }
 
 
 @pytest.mark.parametrize(("before", "now", "expected"), ORDERS.values(), ids=ORDERS)
-def test_of_a_long_page_the_first_lines_are_known(before: list[int], now: list[int], expected: list[int]) -> None:
+def test_of_a_long_page_the_first_and_the_last_lines_are_known(
+    before: list[int], now: list[int], expected: list[int]
+) -> None:
     """The others share rows. What stands elsewhere on the page was not replaced."""
 
     def listed(numbers: list[int]) -> PageFingerprint:
