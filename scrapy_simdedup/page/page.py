@@ -44,8 +44,9 @@ _BETWEEN_PARTS = re.compile(
 """What stands between the parts of a title: lines, dashes between spaces, colons, a bracket at the end."""
 LINK_LIST = role.NAV | role.BY_SHAPE
 """The roles of a link among links, where no name gave them."""
-_CELL, _HEAD, _TERM, _VALUE = map(crc32, (b"td", b"th", b"dt", b"dd"))
-"""Of a path, the last part of cells of tables and of parts of lists of terms; see ``tag_number`` in ``block_tree``."""
+_CELL, _HEAD, _TERM, _VALUE, _SECTION = map(crc32, (b"td", b"th", b"dt", b"dd", b"section"))
+"""Of a path, the last part of cells of tables, of parts of lists of terms, of sections; see ``tag_number`` in
+``block_tree``."""
 _WORD, _TITLE_WORD = re.compile(r"\w+"), re.compile(r"[^\W\d_]{3,}")
 _BOILERPLATE = BlockClass.BOILERPLATE
 
@@ -135,7 +136,7 @@ def read_page(
         classes = [content if own else min(of, highest) for own, of in zip(chosen, classes, strict=True)]
         roles = [0 if own else of for own, of in zip(chosen, roles, strict=True)]
     insets = find_insets(tree, classes, roles)
-    for at in find_lines_of_header(tree, roles):
+    for at in find_lines_of_header(tree, roles) + find_headers_of_sections(tree, classes, roles):
         insets[at] = True
     blocks = make_blocks(Block, tree, classes, roles, insets)
     headings = [tree.texts[at] for at in tree.headings]
@@ -182,6 +183,24 @@ def find_lines_of_header(tree: BlockTree, roles: list[int]) -> list[int]:
     if any(tree.link_lengths[at] for at in inside):
         return []
     return [at for at in inside if roles[at] == role.HEADER and not tree.text_roles[at] & role.HEADING]
+
+
+def find_headers_of_sections(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[int]:
+    """The blocks of boilerplate in the header of a section, such as the description of a class above its methods.
+
+    In HTML a header is that of the site outside of sections only. As some themes put all of a page into a section, a
+    heading of the content stands before it.
+    """
+    asked = [at for at, of in enumerate(roles) if of == role.HEADER]
+    headlines = [at for at in tree.headings if classes[at] is not _BOILERPLATE] if asked else []
+    return [at for at in asked if headlines and headlines[0] < at and _is_in_header_of_section(tree, at)]
+
+
+def _is_in_header_of_section(tree: BlockTree, at: int) -> bool:
+    """Whether the outermost header around a block stands in a section, and no box around it has a role by a setting."""
+    boxes, header = list(self_and_above(tree.box_parents, tree.boxes[at]))[:-1], _outermost(tree, at, role.HEADER)
+    in_section = any(box < header and _kind_of(tree, box) == _SECTION for box in boxes)
+    return in_section and not any(tree.box_roles[box] & role.BY_SETTING for box in boxes)
 
 
 def _outermost(tree: BlockTree, at: int, asked: int) -> int:
@@ -300,11 +319,16 @@ def _cell_of(tree: BlockTree, at: int) -> tuple[int, int]:
         around = tree.box_parents[box]
         if around < 0:
             break
-        kind = (tree.box_paths[box] - tree.box_paths[around] * PATH_FACTOR) & 0xFFFF_FFFF
+        kind = _kind_of(tree, box)
         if kind in {_CELL, _HEAD, _TERM, _VALUE}:
             return box, kind
         box = around
     return 0, 0
+
+
+def _kind_of(tree: BlockTree, box: int) -> int:
+    """The number of the tag of a box that is a block, and no page."""
+    return (tree.box_paths[box] - tree.box_paths[tree.box_parents[box]] * PATH_FACTOR) & 0xFFFF_FFFF
 
 
 def python_find_insets(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[bool]:

@@ -93,6 +93,9 @@ HEADERS = {
     "above the text": ("<header><h1>Driver</h1><p>{}</p><p>{}</p></header><main>{}</main>", False),
     "with a menu": ("<header><a href=/>Jobs</a><h1>Driver</h1><p>{}</p><p>{}</p></header><main>{}</main>", True),
     "of the site": ("<header><h1>Jobs</h1><p>{}</p><p>{}</p></header><main><h1>Driver</h1>{}</main>", True),
+    "of a section": ("<h1>Job</h1><section><header><h2>Driver</h2><p>{}</p><p>{}</p></header>{}</section>", False),
+    "in a section around the page": ("<section><header><p>{}</p><p>{}</p></header><h1>Driver</h1>{}</section>", True),
+    "beside a section": ("<h1>Job</h1><header><p>{}</p><p>{}</p></header><section>{}</section>", True),
 }
 """A page with two lines in its header, and whether it is dropped for one with other lines there."""
 
@@ -100,7 +103,10 @@ HEADERS = {
 @pytest.mark.parametrize("name", HEADERS)
 @on_asyncio
 async def test_what_stands_beside_the_headline_in_a_header_without_links_says_something_of_the_page(name: str) -> None:
-    """The header of the site has links, or another headline; what it says may change by the day."""
+    """The header of the site has links, or another headline; what it says may change by the day.
+
+    The header of a section below the headline is not that of the site.
+    """
     template, is_dropped = HEADERS[name]
     lines = {"jobs/0": ("Erfurt", "Ask Felix Winter"), "jobs/1": ("Bremen", "Ask Klara Sommer")}
     jobs = {path: template.format(*said, prose("job", 120)) for path, said in lines.items()}
