@@ -28,7 +28,18 @@ from scrapy_simdedup.page.block_tree import BlockTree
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import AD, BY_SHAPE, COMMENT, COOKIE, DEFAULT_ROLE_WORDS, FORM, NAV, WIDGET, RoleWords
+from scrapy_simdedup.page.roles import (
+    AD,
+    BY_SHAPE,
+    COMMENT,
+    COOKIE,
+    DEFAULT_ROLE_WORDS,
+    FORM,
+    NAV,
+    WIDGET,
+    RoleWords,
+    leads_to_no_page,
+)
 
 COMPILED = [
     *("page._raw", "page._walk", "page._classify", "page._content_model", "page._content_tree"),
@@ -106,21 +117,21 @@ def test_it_takes_the_same_out_of_long_pages(page: bytes) -> None:
     assert _raw.long_tags(page, 1_000) == parsing.python_long_tags(page, 1_000)
 
 
-READ = {"class", "id", "itemprop", "role", "shadowrootmode", "type"}
+READ = {"class", "download", "id", "itemprop", "role", "shadowrootmode", "type"}
 TAG_PIECES = (
     *(b"<", b">", b"/", b"=", b'"', b"'", b" ", b"\n", b"\r", b"-", b"!", b"?", b"</", b"/>", b" =", b"x='", b'y="'),
     *(b"<!--", b"-->", b"--!>", b"<!-->", b"<!", b"<?", b"<![CDATA[", b"]]>", b"<a ", b"<p class=a b =c>", b"<p id"),
     *(b"<b c='1' d=2>", b"<i CLASS=x hidden>", b"<br type=1/ e/>", b"</b f='>'>", b"class", b"id", b"b", b"\xc3\xa9"),
     *(b"<script", b"<script>", b"</script ", b"</SCRIPT>", b"<title>", b"</title>", b"<textarea ", b"</textarea"),
     *(b"<style>", b"<iframe>", b"<noscript>", b"<plaintext>", b"<xmp", b"</xmp", b"<svg><title/>", b"<body/>"),
-    *(b"<a href=#b>", b"<a HREF = '#'>", b"href", b"#"),
+    *(b"<a href=#b>", b"<a HREF = '#'>", b"href", b"#", b"<a href='tel:1", b".pdf", b".zip?", b"&#46;gz", b"download"),
 )
 
 
 def is_read(tag: str, name: str, value: str) -> bool:
-    """Names of links and of bold and italic text give no role; some links lead to a place of the page."""
-    is_place = name == "href" and value.startswith("#")
-    return is_place or (name in READ and not (tag in {"a", "b", "i"} and name in {"class", "id"}))
+    """Names of links and of bold and italic text give no role; some links lead to a place of the page, or to a file."""
+    is_own = name == "href" and (value.startswith("#") or leads_to_no_page(value))
+    return is_own or (name in READ and not (tag in {"a", "b", "i"} and name in {"class", "id"}))
 
 
 def nodes_of(page: bytes) -> list[object]:

@@ -17,6 +17,7 @@ cdef enum:  # classes of bytes
 
 cdef enum:
     BLOCK = 64  # bytes that are looked at together
+    MAX_END = 7  # more than the end of a file has, with its dot, and a scheme without its colon
 
 cdef unsigned char CLASSES[256]
 
@@ -379,7 +380,7 @@ cdef const unsigned char* end_of_start_tag(const unsigned char* name, const unsi
         start = here
         is_odd = is_odd or here[0] == c"="
         here = end_of_attribute(here, end)
-        if is_in(start[-1], SPACE) and not is_read(start, end, ignores_names):
+        if is_in(start[-1], SPACE) and not is_read(start, here, ignores_names):
             keep(kept, start, here)
     if is_odd or here == end:
         kept[0] = before
@@ -420,25 +421,48 @@ cdef inline bint is_read(const unsigned char* name, const unsigned char* end, bi
     """Whether an attribute is one of those that are read."""
     cdef unsigned char first = name[0] | 0x20
     if first == c"h":
-        return is_attribute(name, end, b"href") and leads_to_place(name + 4, end)
-    if not (first == c"c" or first == c"i" or first == c"r" or first == c"s" or first == c"t"):
+        return is_attribute(name, end, b"href") and may_lead_to_no_page(name + 4, end)
+    if not (first == c"c" or first == c"d" or first == c"i" or first == c"r" or first == c"s" or first == c"t"):
         return False
     return (
         not ignores_names and (is_attribute(name, end, b"class") or is_attribute(name, end, b"id"))
         or is_attribute(name, end, b"role") or is_attribute(name, end, b"type") or is_attribute(name, end, b"itemprop")
-        or is_attribute(name, end, b"shadowrootmode")
+        or is_attribute(name, end, b"shadowrootmode") or is_attribute(name, end, b"download")
     )
 
 
-cdef inline bint leads_to_place(const unsigned char* here, const unsigned char* end) noexcept:
-    """Whether the value behind the name of an attribute begins with ``#``."""
+cdef inline bint may_lead_to_no_page(const unsigned char* here, const unsigned char* end) noexcept:
+    """Whether a link may lead to a place of the page, or be such as ``leads_to_no_page`` finds, by its written value.
+
+    That begins with a sign or a short scheme, or a short word stands at its end, behind a dot. What is written with an
+    ampersand may be any of them.
+    """
+    cdef const unsigned char* start
+    cdef const unsigned char* dot = NULL
     here = skipped(here, end, SPACE)
     if here == end or here[0] != c"=":
         return False
     here = skipped(here + 1, end, SPACE)
     if here < end and (here[0] == c'"' or here[0] == c"'"):
         here += 1
-    return here < end and here[0] == c"#"
+        end -= 1
+    start = here
+    while here < end and not (here[0] == c"#" and here > start):
+        if here[0] == c"#" or here[0] == c"&":
+            return True
+        if here[0] == c":" and here - start < MAX_END and here + 1 < end and here[1] != c"/":
+            return True
+        if here[0] == c"?" and may_end_file(dot, here):
+            return True
+        if here[0] == c".":
+            dot = here
+        here += 1
+    return may_end_file(dot, here)
+
+
+cdef inline bint may_end_file(const unsigned char* dot, const unsigned char* end) noexcept:
+    """Whether the end behind a dot, if there is any, is short and begins otherwise than ``html``."""
+    return dot is not NULL and 1 < end - dot < MAX_END and dot[1] | 0x20 != c"h"
 
 
 cdef inline bint is_attribute(const unsigned char* text, const unsigned char* end, const char* name) noexcept:

@@ -35,6 +35,7 @@ cdef dict TAG_FLAGS = _roles.TAG_FLAGS
 cdef dict ARIA_ROLES = _roles.ARIA_ROLES
 cdef dict TAG_IDS = _roles.TAG_IDS
 cdef object BODY_PROPERTIES = _roles.BODY_PROPERTIES
+cdef object leads_to_no_page = _roles.leads_to_no_page
 cdef unsigned int BLOCK = _roles.BLOCK
 cdef unsigned int BOX = _roles.BOX
 cdef unsigned int SKIPPED = _roles.SKIPPED
@@ -394,10 +395,10 @@ cdef bint leads_on(xmlNode* element) except -1:
     """See :func:`scrapy_simdedup.page.block_tree._leads_on`."""
     cdef xmlAttr* found = attribute(element, b"href")
     if found is NULL or found.children is NULL or found.children.content is NULL:
-        return True
-    if (<const char*> found.children.content)[0] != c"#" or len(value_of(element, found)) == 1:
-        return True
-    return is_number(element.children)
+        return attribute(element, b"download") is NULL
+    if (<const char*> found.children.content)[0] == c"#":
+        return len(value_of(element, found)) == 1 or is_number(element.children)
+    return attribute(element, b"download") is NULL and not leads_to_no_page(value_of(element, found))
 
 
 cdef inline bint is_number(xmlNode* node) noexcept:

@@ -111,13 +111,13 @@ _SPACES, _BREAKS = re.compile(r"[\t-\r\x1c-\x1f \xa0]+"), re.compile("[\xad\u200
 
 
 def _leads_on(element: etree._Element) -> bool:
-    """Whether a link leads to another page, and not to a place of its own: a question to its answer.
+    """Whether a link leads to another page, and neither to a file nor to a place of its own: a question to its answer.
 
     ``#`` alone stands on buttons, and a number is that of a line in a source.
     """
     href = element.get("href", "")
     if len(href) < 2 or href[0] != "#":
-        return True
+        return element.get("download") is None and not role.leads_to_no_page(href)
     text = element.text or ""
     return not (text.strip(_OF_NUMBER) or not text or text.isspace())
 

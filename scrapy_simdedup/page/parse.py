@@ -275,10 +275,10 @@ def python_long_tags(raw: bytes, longer: int) -> list[bytes]:
 def python_drop_idle_attributes(raw: bytes) -> bytes:
     """The bytes of a page without its idle attributes; all of them here, as Python takes longer than that saves.
 
-    :mod:`scrapy_simdedup.page._raw` leaves ``class``, ``id``, ``itemprop``, ``role``, ``shadowrootmode`` and ``type``,
-    and each ``href`` that leads to a place of the page. Of ``<a>``, ``<b>`` and ``<i>``, whose names give no role, it
-    leaves neither ``class`` nor ``id``. It follows the tags as HTML5 and libxml2 2.14 do, so that nothing else of the
-    tree changes.
+    :mod:`scrapy_simdedup.page._raw` leaves ``class``, ``download``, ``id``, ``itemprop``, ``role``, ``shadowrootmode``
+    and ``type``, and each ``href`` that may lead to a place of the page, a file or an address. Of ``<a>``, ``<b>``
+    and ``<i>``, whose names give no role, it leaves neither ``class`` nor ``id``. It follows the tags as HTML5 and
+    libxml2 2.14 do, so that nothing else of the tree changes.
     """
     return raw
 

@@ -143,6 +143,13 @@ TAG_IDS = {
     )
 }
 """Numbers of the tags that tell the content model something; any other tag is 0."""
+_NO_PAGE = re.compile(
+    r"(?:mailto|sms|tel):[^?]"
+    r"|[^#]*\.(?:7z|apk|bz2|csv|deb|diff|dmg|docx?|epub|exe|flac|gz|ics|iso|jar|m4a|mkv|mobi|mov|mp[34]|msi|od[pst]|og[gv]"
+    r"|patch|pdf|pptx?|ps|rar|rpm|rtf|tar|tgz|txt|vcf|wav|webm|xlsx?|xz|zip)(?:[?#]|\Z)",
+    re.ASCII | re.IGNORECASE,
+)
+"""How links begin that lead to an address, a number or a file; without an address, a mail is to share the page."""
 BODY_PROPERTIES = frozenset({"articleBody", "text", "description", "reviewBody", "recipeInstructions"})
 """Values of ``itemprop`` with which a box says that it is the text of an article, a review or a product."""
 _NAMES_OF_SYSTEMS = re.compile(
@@ -228,6 +235,15 @@ class RoleWords(dict[str, int]):
             before, start, was_of_the_inside = word, at, of_the_inside
             of_thing = of_thing or word.startswith(_THINGS)
         return role
+
+
+def leads_to_no_page(href: str) -> bool:
+    """Whether a link leads to a file, an address or a number: what it says of that stands on no other page.
+
+    >>> leads_to_no_page("/minutes/May.PDF?v=2"), leads_to_no_page("tel:+44205"), leads_to_no_page("/pdf")
+    (True, True, False)
+    """
+    return _NO_PAGE.match(href) is not None
 
 
 def _words_of(names: str) -> tuple[list[str], list[str]]:

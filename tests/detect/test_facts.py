@@ -12,6 +12,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose, words
 from scrapy_simdedup import fingerprint_page
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
+from scrapy_simdedup.store.memory import MemoryStore
 
 
 async def judged(
@@ -336,3 +337,32 @@ async def test_names_that_a_record_cannot_tell_apart_make_another_page_all_the_s
         for at, (name, fits) in enumerate(zip((alike[0], alike[1], alike[1]), ("Oslo", "Turin", "Turin"), strict=True))
     }
     assert await judged("lamps.example", sheets, secret="lamp") == [False, False, True]
+
+
+FILES = """<ul><li><a href="/files/minutes-{0}.pdf">Minutes of {0} (PDF)</a></li>
+<li><a href="/files/{0}.zip?v=2">Plans of {0}</a></li></ul>"""
+PAGES = '<ul><li><a href="/minutes/{0}">Minutes of {0}</a></li><li><a href="/plans/{0}">Plans of {0}</a></li></ul>'
+ADDRESS = '<p>Ask <a href="mailto:{0}@town.example">{0}@town.example</a> or call <a href="tel:+44{1}">+44 {1}</a>.</p>'
+
+
+@pytest.mark.parametrize(
+    ("shown", "another", "kind"),
+    [
+        (FILES.format("May"), FILES.format("June"), "changed"),
+        (FILES.format("May"), FILES.format("June") + FILES.format("May"), "changed"),
+        (ADDRESS.format("ada", "20"), ADDRESS.format("ada", "21"), "changed"),
+        (PAGES.format("May"), PAGES.format("June"), "unchanged"),
+    ],
+)
+@on_asyncio
+async def test_another_file_or_another_number_is_an_edit(shown: str, another: str, kind: str) -> None:
+    """No other page says it, while a link to a page says what that page says."""
+    store = MemoryStore()
+    for run, body in enumerate((shown, another)):
+        async with NearDuplicateDetector(store=store, run=str(run)) as detector:
+            verdict = await detector.judge(
+                page("town", body=prose("town", 120) + body), url="https://town.example/council"
+            )
+            assert verdict.page is not None
+            await detector.confirm(verdict.page)
+    assert verdict.kind == kind

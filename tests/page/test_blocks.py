@@ -108,6 +108,33 @@ def test_what_leads_to_a_place_of_its_own_page_is_text_of_the_page(html: str, is
     assert [block.links for block in blocks] == [False, is_link]
 
 
+@pytest.mark.parametrize(
+    ("attributes", "is_link"),
+    [
+        ('href="/minutes/2026-05.pdf"', False),
+        ('href="https://town.example/Plan.DOCX?version=2#top"', False),
+        ('href="/get?name=minutes.zip"', False),
+        ('href="fix.patch"', False),
+        ('href="/media/17" download', False),
+        ("download", False),
+        ('href="tel:+44205550173"', False),
+        ('href="mailto:clerk@town.example?subject=minutes"', False),
+        ('href="mailto:?subject=minutes"', True),
+        ('href="/minutes.html"', True),
+        ('href="/minutes.php?id=3"', True),
+        ('href="/minutes.pdf/preview"', True),
+        ('href="/view?file=a.pdf&amp;page=2"', True),
+        ('href="/pdf"', True),
+        ('href="/minutes#may.pdf"', True),
+        ('href="javascript:open(17)"', True),
+    ],
+)
+def test_what_leads_to_a_file_or_to_an_address_is_text_of_the_page(attributes: str, is_link: bool) -> None:
+    """No other page says it. What shares the page by mail says nothing of it."""
+    blocks = read_page(f"<p>Ask us whatever you like.</p><p><a {attributes}>Minutes of May</a></p>").blocks
+    assert [block.links for block in blocks] == [False, is_link]
+
+
 def test_deep_nesting_needs_no_recursion() -> None:
     """Two thousand levels are read like two."""
     assert outline_of("<div>" * 2_000 + "deep").texts == ["deep"]
