@@ -11,6 +11,7 @@ from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.noise import Dispute
 from scrapy_simdedup.urls.page_index import PartTags, entry_content, part_tag
 from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation, Trial
 
@@ -189,18 +190,17 @@ def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
     outcome = site.noise.examine_third_page(bare, dispute, seen.content, tags, site.contents)
     if outcome is None:
         return
+    rule_book = RuleBook(site)
     if outcome == "proof":
-        seen.rule_book.count_proof(leaf, dispute.blamed)
+        rule_book.count_proof(leaf, dispute.blamed)
         return
     if outcome == "noise":
         site.noise.proven_count += _is_lasting(site, dispute.content, dispute.other_content)
         for key in (bare, *(bare ^ h.salt for h in dispute.tags)):
             site.index.set_content(key, ambiguous=False, content=seen.content)
     else:
-        seen.rule_book.count_trial(
-            leaf, outcome, seen.url, seen.content, conditions=(), host=seen.page.host, same=False, verifying=True
-        )
-    seen.rule_book.withdraw_failure(leaf, dispute.blamed)
+        rule_book.count_blame(seen, leaf, outcome)
+    rule_book.withdraw_failure(leaf, dispute.blamed)
 
 
 def _bare_identities(seen: Observation) -> Iterator[tuple[int, DroppedParts]]:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scrapy_simdedup.urls.compact import U64_MASK
-from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit, Look
 from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
@@ -65,7 +65,7 @@ class UrlDecision:
 GO = UrlDecision()
 
 
-def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds, *, dry: bool) -> UrlDecision:
+def decide(site: Site, parts: UrlParts, url: str, *, dry: bool) -> UrlDecision:
     """Advise about a URL of a site; logs a skip or a test, unless this is a dry run."""
     if not dry:
         site.end_test(url)
@@ -74,7 +74,7 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
     known = site.index.find(normalized, rules) if rules.pattern_of else None
     if known is not None and known.tags:
         why = _explain(site, rules, known)
-        if not _is_safe(site, normalized, known, thresholds):
+        if not _is_safe(site, normalized, known):
             return UrlDecision("deprioritize", *why)
         # The known page may have shown an error that others show as well.
         if not site.contents.is_stub_content(known.content) and site.shared.is_doubtful(known.content, parts):
@@ -85,7 +85,7 @@ def decide(site: Site, parts: UrlParts, url: str, thresholds: LearnerThresholds,
         if _may_prove_noise(site, known):
             site.noise.tests += not dry
             is_untried = True
-        if is_untried or site.random.next_float() < _verification_probability(site, normalized, known, thresholds):
+        if is_untried or site.random.next_float() < _verification_probability(site, normalized, known):
             if not dry:
                 site.begin_test(url, normalized.leaf, known.tags)
             return UrlDecision("go", *why)
@@ -138,9 +138,10 @@ def _wants_test(leaf: PathPattern, known: IndexHit) -> bool:
     )
 
 
-def _is_safe(site: Site, url: NormalizedUrl, known: IndexHit, thresholds: LearnerThresholds) -> bool:
+def _is_safe(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
     """Whether nothing but the rules could be wrong if the URL is skipped."""
-    if site.is_full(thresholds.max_urls) or url.identity in site.noise.disputes:  # fetching it can settle the dispute
+    thresholds = site.thresholds
+    if site.is_full or url.identity in site.noise.disputes:  # fetching it can settle the dispute
         return False
     if known.ambiguous or not site.contents.can_represent_page(known.content):
         return False
@@ -150,9 +151,9 @@ def _is_safe(site: Site, url: NormalizedUrl, known: IndexHit, thresholds: Learne
     return site.skipped <= share * site.fetched + _FIRST_SKIPS and len(site.skips.urls) < thresholds.max_urls
 
 
-def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit, thresholds: LearnerThresholds) -> float:
+def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit) -> float:
     """The probability with which a would-be skip is fetched all the same: the sum of what its rules need."""
-    leaf = url.leaf
+    leaf, thresholds = url.leaf, site.thresholds
     least, need = thresholds.verify_floor, 0.0
     verify_low_risk = thresholds.verify_low_risk * (_LOW_RISK_WHERE_SAMPLED if site.questions is not None else 1.0)
     is_stub = site.contents.is_stub_content(known.content)

@@ -90,7 +90,7 @@ class UrlLearner:
         site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
         if site is None or parts is None:
             return GO
-        return decide(site, self._below_prefix(site, url, parts), url, self._thresholds, dry=dry)
+        return decide(site, self._below_prefix(site, url, parts), url, dry=dry)
 
     def is_early_test(self, url: str, found_on: str | None) -> bool:
         """Whether to fetch a URL before others, as it tests rules of an earlier crawl: said of a few URLs of a site.
@@ -186,7 +186,7 @@ class UrlLearner:
         found: list[str] = []
         for site in self._sites.values() if self._checks > 0 else ():
             found += draw_other_looks(site)
-            found += draw_sample(site, self._split, self._checks)
+            found += draw_sample(site, self._split)
         return found
 
     @property
@@ -197,7 +197,7 @@ class UrlLearner:
         :meth:`sample`; more than ``log(0.05) / log(1 - q)`` exceptions, about 3 / q, hardly all escape that (the rule
         of three: Hanley and Lippman-Hand 1983). Meaningful once the crawl is over.
         """
-        return unseen_bound(self._sites.values(), self._thresholds.verify_floor, self._checks)
+        return unseen_bound(self._sites.values())
 
     def hint(self, url: str, same_as: str) -> None:
         """Suppose that two URLs lead to one page, because of a rel=canonical, a redirect or a hreflang.
@@ -247,9 +247,8 @@ class UrlLearner:
         name = self._site_of(parts.host)
         site = self._sites.get(name)
         if site is None and len(self._sites) < self._thresholds.max_sites:
-            site = self._sites[name] = Site(name, parts.scheme, parts.host, self._hash, self._seed)
-            if self._checks > 0:
-                site.questions = Questions()
+            site = Site(parts, name, self._hash, self._seed, thresholds=self._thresholds, checks=self._checks)
+            self._sites[name] = site
             recall(site, self._remembered.pop(name, ()))
         return site
 
@@ -270,13 +269,13 @@ class UrlLearner:
             parts = self._split(site, url)
         if parts is None:
             return None
-        return Observation(site, RuleBook(site, self._thresholds), site.normalize(parts), parts, url, content)
+        return Observation(site, site.normalize(parts), parts, url, content)
 
     def _take_page(
         self, site: Site, url: str, content: int, parts: UrlParts | None = None, *, believed: bool = False
     ) -> None:
         """Learn from a page, unless it is held until a question about it is answered."""
-        if site.is_full(self._thresholds.max_urls):
+        if site.is_full:
             return
         seen = self._observation(site, url, content, parts)
         if seen is None or (not believed and site.asks is not None and self._hold(seen, site.asks)):
@@ -385,12 +384,12 @@ class UrlLearner:
                 site.shared.was_error(found.wrong, url)
             if questions.is_common_error(found.wrong):
                 contents.errors.add(found.wrong)
-            rule_book = RuleBook(site, self._thresholds)
+            rule_book = RuleBook(site)
             for failure in list(questions.by_content.get(found.wrong, ())):
                 if questions.forget(failure):
                     rule_book.withdraw_failure(failure.leaf, failure.hypothesis, erred=True)
         for failure in found.failures:
             if found.wrong is None:
-                ask_about_failure(questions, RuleBook(site, self._thresholds), failure)
+                ask_about_failure(questions, RuleBook(site), failure)
         for held in found.held:
             self._take_page(site, held.url, found.content if held.url == url else held.content)

@@ -92,7 +92,7 @@ def _try_together(seen: Observation) -> None:
     tried = [rule for rule in known.tags if rule not in seen.page.rules.pattern_of]
     if len(tried) > 1 and leaf.recalled.issuperset(tried):
         for rule in tried:
-            seen.count_trial(rule, same=True, verifying=False)
+            RuleBook(site).count_trial(seen, rule, same=True, verifying=False)
 
 
 def try_hypotheses(seen: Observation) -> None:
@@ -127,9 +127,9 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
             expected = entry_content(trial.entry)
             known_url = site.pages[site.contents.first_page(expected)]
             site.asks.remember(EarlyFailure(leaf, hypothesis, seen.url, seen.content, known_url, expected))
-    seen.count_trial(hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)
+    RuleBook(site).count_trial(seen, hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)
     if trial.same and site.asks is not None:
-        _ask_about_early_failures(site.asks, seen.rule_book, leaf, hypothesis)
+        _ask_about_early_failures(site.asks, RuleBook(site), leaf, hypothesis)
 
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:
@@ -164,7 +164,7 @@ def ask_about_failure(questions: Questions, rule_book: RuleBook, failure: EarlyF
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:
     """Verify the rules that lead from the URL of a fetched page to a known page."""
-    site = seen.site
+    site, rule_book = seen.site, RuleBook(seen.site)
     full_identity = seen.page.identity + sum(shift for _, shift in seen.page.dropped_parts) & U64_MASK
     fetched_before = full_identity != known.key and site.index.entry_at(seen.page.rules, full_identity) is not None
     site.index.put(full_identity, seen.content, [])
@@ -181,7 +181,7 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
             if is_stub:
                 seen.page.rules.pattern_of[rule].evidence[rule].unverified = 0
             else:
-                seen.count_trial(rule, same=True, verifying=True)
+                rule_book.count_trial(seen, rule, same=True, verifying=True)
         return
     site.readmit_by_content(known.content)
     if site.contents.is_stub_content(known.content):  # the stub is to blame
@@ -193,13 +193,10 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
         tags = {rule: site.coarsen_tag(rule, tag) for rule, tag in known.tags.items()}
         blamed = open_dispute(seen, seen.page.identity, known.content, tags)
         confirmed = _is_confirmed(seen, known.content)
-        seen.count_trial(blamed, same=False, verifying=True, confirmed=confirmed)
+        rule_book.count_trial(seen, blamed, same=False, verifying=True, confirmed=confirmed)
         related = _as_wrong(seen, blamed, known.tags[blamed]) if confirmed and len(known.tags) == 1 else None
         if related is not None:
-            about = seen.page.leaf, related, seen.url, seen.content
-            seen.rule_book.count_trial(
-                *about, conditions=(), host=seen.page.host, same=False, verifying=True, confirmed=True
-            )
+            rule_book.count_blame(seen, seen.page.leaf, related, confirmed=True)
 
 
 def _as_wrong(seen: Observation, blamed: Hypothesis, tag: int | None) -> Hypothesis | None:

@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable
 from functools import partial
 
-from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
+from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis
-from scrapy_simdedup.urls.patterns import PathPattern
+from scrapy_simdedup.urls.patterns import FEW_VALUES, PathPattern
 from scrapy_simdedup.urls.rule_tests import RuleTests
 from scrapy_simdedup.urls.site import Site
+from scrapy_simdedup.urls.trials import Observation
 
 _FAILED = 2
 """Failures from which on any value of a part may do though the part is not irrelevant."""
@@ -40,34 +41,53 @@ class RuleBook:
        against the whole part, and the other way round.
     """
 
-    def __init__(self, site: Site, thresholds: LearnerThresholds) -> None:
+    def __init__(self, site: Site) -> None:
         self._site = site
-        self._max_per_content = thresholds.max_trials_per_content
-        self._min_contents = thresholds.min_contents
-        self._tests = RuleTests(site, thresholds)
+        self._max_per_content = site.thresholds.max_trials_per_content
+        self._tests = RuleTests(site)
 
     def count_trial(
-        self,
-        leaf: PathPattern,
-        hypothesis: Hypothesis,
-        url: str,
-        content: int,
-        *,
-        conditions: Iterable[PathPattern],
-        host: str,
-        same: bool,
-        verifying: bool,
-        confirmed: bool = False,
+        self, seen: Observation, hypothesis: Hypothesis, *, same: bool, verifying: bool, confirmed: bool = False
     ) -> None:
-        """Count one trial of a hypothesis at a leaf, and draw the conclusions.
+        """Count one trial of a hypothesis with a page, and draw the conclusions.
 
         A failure is confirmed if both pages were fetched twice. Where the hypothesis fails at the leaf, the trial is
-        counted for all ``conditions`` that the page fulfils.
+        counted for all conditions that the page fulfils.
         """
+        site, leaf = self._site, seen.page.leaf
+        if same and hypothesis.any_value and site.differs_without(seen.page, hypothesis, seen.content):
+            leaf.evidence[hypothesis].apart += 1
+        fails_here = hypothesis not in leaf.rules.pattern_of and (not same or leaf.evidence[hypothesis].failures > 0)
+        values = site.hypotheses.parts[hypothesis.names[0]].values
+        if hypothesis.value is not None and len(values) > FEW_VALUES:  # of so many, some are right by chance
+            fails_here = False
+        conditions = site.tree.conditions_of(seen.page, hypothesis.names) if fails_here else []
+        self._count(seen, leaf, hypothesis, conditions, same=same, verifying=verifying, confirmed=confirmed)
+        if confirmed and site.questions is not None:
+            for pattern in (leaf, *conditions):
+                site.questions.add_exception(pattern, hypothesis)
+
+    def count_blame(
+        self, seen: Observation, leaf: PathPattern, hypothesis: Hypothesis, *, confirmed: bool = False
+    ) -> None:
+        """Count a failure at a leaf of a hypothesis that was not on trial."""
+        self._count(seen, leaf, hypothesis, (), same=False, verifying=True, confirmed=confirmed)
+
+    def _count(
+        self,
+        seen: Observation,
+        leaf: PathPattern,
+        hypothesis: Hypothesis,
+        conditions: Iterable[PathPattern],
+        *,
+        same: bool,
+        verifying: bool,
+        confirmed: bool,
+    ) -> None:
         self._join_crowd(leaf)
-        own = leaf.evidence[hypothesis]
+        own, content, host = leaf.evidence[hypothesis], seen.content, seen.page.host
         decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
-        count = partial(_count_at, url=url, decay=decay, same=same, verifying=verifying, confirmed=confirmed)
+        count = partial(_count_at, url=seen.url, decay=decay, same=same, verifying=verifying, confirmed=confirmed)
         count(own)
         for condition in conditions:
             known = condition.evidence[hypothesis]
@@ -171,7 +191,7 @@ class RuleBook:
             return
         leaf.has_exceptions = True
         for rule in dict.fromkeys(rule for rules in self._site.chains.get(leaf, ()) for rule in rules):
-            is_tried = rule in leaf.evidence and leaf.evidence[rule].successes >= self._min_contents
+            is_tried = rule in leaf.evidence and leaf.evidence[rule].successes >= self._site.thresholds.min_contents
             if not is_tried and not self._site.hypotheses.is_random(rule):
                 self._site.readmit_by_rule(leaf, rule)
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-from scrapy_simdedup.urls.evidence import LOWER, Evidence, LearnerThresholds, wilson_bound
+from scrapy_simdedup.urls.evidence import LOWER, Evidence, wilson_bound
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.patterns import PathPattern
 from scrapy_simdedup.urls.site import Site
@@ -38,9 +38,9 @@ class RuleTests:
     refuted if it fails test 6.
     """
 
-    def __init__(self, site: Site, thresholds: LearnerThresholds) -> None:
+    def __init__(self, site: Site) -> None:
         self._site = site
-        self._thresholds = thresholds
+        self._thresholds = site.thresholds
 
     def is_proven(self, pattern: PathPattern, hypothesis: Hypothesis, evidence: Evidence) -> bool:
         """Whether a hypothesis becomes a rule at a pattern."""

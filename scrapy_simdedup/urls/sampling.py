@@ -24,27 +24,27 @@ _MAX_LOOKED_AT = 20_000
 """Skipped URLs that are looked at in order to find those of a rule with few; each takes some 100 µs."""
 
 
-def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None], checks: float) -> list[str]:
+def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None]) -> list[str]:
     """Draw URLs from those that were skipped since the last drawing, more where a rule can be wrong for some pages.
 
     What tells nothing new is left out: of a page that was fetched with a part, another URL that has the same part.
     Once a rule was wrong for a page, as the last drawing may have shown, all others are drawn from once more.
     """
-    if _share_after_exception(site, checks) and not site.is_drawn_after_exception:
+    if _share_after_exception(site) and not site.is_drawn_after_exception:
         site.drawn_to, site.is_drawn_after_exception = 0, True
     count = len(site.skips.urls) - site.drawn_to
     if not count:
         return []
-    usual = _usual_share(site, checks)
-    shares = _shares_by_rule(site, int(count * usual), _share_after_exception(site, checks))
+    usual = _usual_share(site)
+    shares = _shares_by_rule(site, int(count * usual), _share_after_exception(site))
     most = min(max(shares.values(), default=0.0), _MAX_LOOKED_AT / count)
-    most = min(_MOST, max(usual, SAMPLED * checks, most, _share_after_exception(site, checks)))
+    most = min(_MOST, max(usual, SAMPLED * site.checks, most, _share_after_exception(site)))
     found: list[str] = []
     tested: set[int] = set()
     for skip in _draw_skips(site, most):
         url = site.skips.urls[skip - 1]
         parts = split(site, url)
-        share = most if parts is None else _share_of_url(site, parts, checks, shares, tested)
+        share = most if parts is None else _share_of_url(site, parts, shares, tested)
         if site.random.next_float() < share / most:
             found.append(url)
             site.skips.mark_readmitted(skip)
@@ -107,48 +107,48 @@ def _shares_by_rule(site: Site, count: int, after_exception: float) -> dict[Evid
     }
 
 
-def unseen_bound(sites: Iterable[Site], verify_floor: float, checks: float) -> float | None:
+def unseen_bound(sites: Iterable[Site]) -> float | None:
     """See :attr:`UrlLearner.unseen_bound`."""
     known = list(sites)
     skipped = sum(site.skipped for site in known)
     if not skipped:
         return None
-    checked = verify_floor
+    checked = known[0].thresholds.verify_floor
     if all(site.drawn_to == len(site.skips.urls) for site in known):
-        checked += (1 - checked) * SAMPLED_LOW_RISK * checks
+        checked += (1 - checked) * SAMPLED_LOW_RISK * known[0].checks
     return min(1.0, math.log(0.05) / math.log(1 - checked) / skipped) if 0 < checked < 1 else 1.0
 
 
-def _share_of_url(site: Site, parts: UrlParts, checks: float, shares: dict[Evidence, float], tested: set[int]) -> float:
+def _share_of_url(site: Site, parts: UrlParts, shares: dict[Evidence, float], tested: set[int]) -> float:
     """The probability with which a skipped URL is sampled.
 
     A page may have one URL with a part, or with a certain value of it, so that nothing but this URL tells whether a
     rule is wrong for it, unless another URL with this part was fetched. Where any value is the rule's, each page has
     several URLs that would.
     """
-    page, least = site.normalize(parts), SAMPLED_LOW_RISK * checks
+    page, least = site.normalize(parts), SAMPLED_LOW_RISK * site.checks
     known = site.index.find(page, page.rules)
     if known is None:
-        return max(_usual_share(site, checks), _share_after_exception(site, checks))
+        return max(_usual_share(site), _share_after_exception(site))
     doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
     if not doubtful or site.contents.is_stub_content(known.content):
         return least
     keys = {rule: page.identity + shift & U64_MASK for rule, shift in page.dropped_parts}
     untested = [rule for rule in doubtful if keys.get(rule) not in tested and not site.is_tested(page, rule)]
     evidence = [page.rules.pattern_of[rule].evidence[rule] for rule in untested]
-    several = SAMPLED * checks if any(found not in shares for found in evidence) else least
+    several = SAMPLED * site.checks if any(found not in shares for found in evidence) else least
     return max(several, *(shares.get(found, 0.0) for found in evidence), least)
 
 
-def _share_after_exception(site: Site, checks: float) -> float:
+def _share_after_exception(site: Site) -> float:
     """The share to sample, at most, because another rule of the site had an exception; 0 if none had."""
     know_exceptions = site.questions is not None and site.questions.know_exceptions
-    return min(_MOST, _AFTER_EXCEPTION * checks) if know_exceptions else 0.0
+    return min(_MOST, _AFTER_EXCEPTION * site.checks) if know_exceptions else 0.0
 
 
-def _usual_share(site: Site, checks: float) -> float:
+def _usual_share(site: Site) -> float:
     """The share to sample of URLs whose rules may be wrong for some pages: what the questions have left."""
-    least = SAMPLED_LOW_RISK * checks
+    least = SAMPLED_LOW_RISK * site.checks
     if site.questions is None or site.questions.know_errors:
         return min(_MOST, least)
-    return min(_MOST, max(least, checks - site.questions.asked / max(1, len(site.skips.urls))))
+    return min(_MOST, max(least, site.checks - site.questions.asked / max(1, len(site.skips.urls))))

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from itertools import islice
 
 from scrapy_simdedup.urls import compact
-from scrapy_simdedup.urls.evidence import Evidence
+from scrapy_simdedup.urls.evidence import Evidence, LearnerThresholds
 from scrapy_simdedup.urls.hypotheses import Hypotheses, Hypothesis, PartHypotheses, is_given
 from scrapy_simdedup.urls.noise import Noise
 from scrapy_simdedup.urls.page_index import ContentCounters, PageIndex, SharedContents, entry_content, part_tag
@@ -119,12 +119,23 @@ class HostTrials:
 class Site:
     """A site as the learner knows it: patterns with evidence, fetched pages, and skipped URLs."""
 
-    def __init__(self, name: str, scheme: str, host: str, keyed_hash: compact.KeyedHash, seed: int) -> None:
+    def __init__(
+        self,
+        first_page: UrlParts,
+        name: str,
+        keyed_hash: compact.KeyedHash,
+        seed: int,
+        *,
+        thresholds: LearnerThresholds,
+        checks: float,
+    ) -> None:
         self.name = name
-        self.scheme = scheme
-        self.host = host
-        """Scheme and host of the first page; any other scheme or host is a part of the URL."""
+        self.scheme, self.host = first_page.scheme, first_page.host
+        """Any other scheme or host is a part of the URL."""
         self.hash = keyed_hash
+        self.thresholds = thresholds
+        self.checks = checks
+        """Requests that may be made to check the rules, as a share of the URLs that were skipped."""
         self.random: compact.KeyedRandom = compact.KeyedRandom(keyed_hash, keyed_hash("chance", name) ^ seed)
         self.hypotheses: Hypotheses = Hypotheses(keyed_hash)
         self.prefixes: Prefixes = Prefixes()
@@ -133,7 +144,7 @@ class Site:
         self.contents: ContentCounters = ContentCounters()
         self.hosts: HostTrials = HostTrials(self.contents)
         self.noise: Noise = Noise()
-        self.questions: Questions | None = None
+        self.questions: Questions | None = Questions() if checks > 0 else None
         """The pages that may have erred; None if nobody answers questions."""
         self.pages: compact.UrlLog = compact.UrlLog()
         """Fetched URLs, so that a decision can name the page that a URL leads to."""
@@ -174,9 +185,11 @@ class Site:
         questions = self.questions
         return None if questions is None or questions.is_futile(self.noise.proven_count) else questions
 
-    def is_full(self, max_urls: int) -> bool:
+    @property
+    def is_full(self) -> bool:
         """Whether the site has too many URLs to learn more, so that nothing more should be skipped."""
-        return len(self.pages) >= max_urls or len(self.index.entries) >= _MAX_ENTRIES_PER_URL * max_urls
+        most = self.thresholds.max_urls
+        return len(self.pages) >= most or len(self.index.entries) >= _MAX_ENTRIES_PER_URL * most
 
     def normalize(self, url: UrlParts, active_rules: ActiveRules | None = None) -> NormalizedUrl:
         """A URL without the parts that active rules drop; by default, the rules in force."""

@@ -10,8 +10,7 @@ from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.hypotheses import MIN_VALUE_COUNT, Hypothesis, PartHypotheses
 from scrapy_simdedup.urls.page_index import entry_content, part_tag
 from scrapy_simdedup.urls.parts import UrlParts
-from scrapy_simdedup.urls.patterns import FEW_VALUES, DroppedParts, NormalizedUrl
-from scrapy_simdedup.urls.rule_book import RuleBook
+from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
 from scrapy_simdedup.urls.site import Site
 
 MAX_PARTS_HERE = 40
@@ -25,33 +24,14 @@ _MAX_RANDOM_BALANCE = 8
 
 
 class Observation(NamedTuple):
-    """A fetched page of a site, from which the site and its rule book learn."""
+    """A fetched page of a site, from which is learned."""
 
     site: Site
-    rule_book: RuleBook
     page: NormalizedUrl
     parts: UrlParts
     url: str
     """The URL as it was asked for."""
     content: int
-
-    def count_trial(self, hypothesis: Hypothesis, *, same: bool, verifying: bool, confirmed: bool = False) -> None:
-        """Count a trial of a hypothesis with this page; see :meth:`RuleBook.count_trial`."""
-        about = self.page.leaf, hypothesis, self.url, self.content
-        leaf = self.page.leaf
-        if same and hypothesis.any_value and self.site.differs_without(self.page, hypothesis, self.content):
-            leaf.evidence[hypothesis].apart += 1
-        fails_here = hypothesis not in leaf.rules.pattern_of and (not same or leaf.evidence[hypothesis].failures > 0)
-        values = self.site.hypotheses.parts[hypothesis.names[0]].values
-        if hypothesis.value is not None and len(values) > FEW_VALUES:  # of so many, some are right by chance
-            fails_here = False
-        conditions = self.site.tree.conditions_of(self.page, hypothesis.names) if fails_here else []
-        self.rule_book.count_trial(
-            *about, conditions=conditions, host=self.page.host, same=same, verifying=verifying, confirmed=confirmed
-        )
-        if confirmed and self.site.questions is not None:
-            for pattern in (leaf, *conditions):
-                self.site.questions.add_exception(pattern, hypothesis)
 
 
 class Trial(NamedTuple):

@@ -120,7 +120,7 @@ def test_failures_at_one_pattern_alone_are_not_judged_once_more_above_it() -> No
         found.successes, found.failures = 200, 10
         found.decayed_same, found.decayed_different = 200.0, 10.0
     assert not site.noise.explains(leaf.lineage[-1].evidence[rule], random=False)
-    assert not RuleTests(site, SURE).must_fall(leaf, rule, leaf.evidence[rule])
+    assert not RuleTests(site).must_fall(leaf, rule, leaf.evidence[rule])
 
 
 def test_noise_is_what_the_median_part_has_and_none_before_any_is_proven() -> None:
