@@ -95,17 +95,13 @@ def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...
 def correct(seen: Observation, wrong: int) -> None:
     """Correct the entry of a known page whose first fetch erred; ``seen`` has its true content."""
     page = seen.page
-    keys = [page.identity, page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK]
-    for part, _, shift in page.remaining.values():
-        if part is not None and part.irrelevant is not None:
-            keys.append((page.identity - shift & U64_MASK) ^ part.irrelevant.salt)
-        if part is not None and part.any_value is not None:
-            keys.append(page.identity - shift + part.any_value.shift & U64_MASK)
-    for joint in seen.site.hypotheses.joint.values():
-        keys += _keys_if_true(page, joint)
-    promising = promising_parts(seen)
-    keys.append(page.identity - sum(shift for _, shift in promising) & U64_MASK)
-    for key in keys:
+    parts = [part for part, _, _ in page.remaining.values() if part is not None]
+    about = [h for part in parts for h in (part.irrelevant, part.any_value) if h is not None]
+    keys = [_keys_if_true(page, h)[-1] for h in about]
+    keys += [key for joint in seen.site.hypotheses.joint.values() for key in _keys_if_true(page, joint)]
+    keys += [page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK]
+    keys += [page.identity - sum(shift for _, shift in promising_parts(seen)) & U64_MASK]
+    for key in (page.identity, *keys):
         correct_entry(seen.site, key, wrong, seen.content)
 
 

@@ -86,11 +86,8 @@ class UrlLearner:
             TypeError: the URL is no text.
         """
         require_text(url, "url")
-        parts = split_url(url, self._given)
-        site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
-        if site is None or parts is None:
-            return GO
-        return decide(site, self._below_prefix(site, url, parts), url, dry=dry)
+        site, parts = self._known(url)
+        return decide(site, parts, url, dry=dry) if site is not None and parts is not None else GO
 
     def is_early_test(self, url: str, found_on: str | None) -> bool:
         """Whether to fetch a URL before others, as it tests rules of an earlier crawl: said of a few URLs of a site.
@@ -99,12 +96,11 @@ class UrlLearner:
             url: The URL of a link.
             found_on: The URL of the page that has the link, which may not have been observed yet; None if not known.
         """
-        parts = split_url(url, self._given)
-        site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
+        site, parts = self._known(url)
         if site is None or parts is None or not site.recalled or len(site.hastened) >= _MAX_EARLY_TESTS:
             return False
         page = self._split(site, found_on) if found_on is not None else None
-        return is_early_test(site, self._below_prefix(site, url, parts), page, url)
+        return is_early_test(site, parts, page, url)
 
     def observe(
         self, url: str, content_id: str | None, *, checked: bool = False, erred: bool = False, renamed: bool = False
@@ -243,6 +239,12 @@ class UrlLearner:
         """The names of the sites of all observed URLs."""
         return list(self._sites)
 
+    def _known(self, url: str) -> tuple[Site | None, UrlParts | None]:
+        """The site of a URL, if a page of it was seen, and the parts of the URL."""
+        parts = split_url(url, self._given)
+        site = self._sites.get(self._site_of(parts.host)) if parts is not None else None
+        return site, parts if site is None or parts is None else self._below_prefix(site, url, parts)
+
     def _site(self, parts: UrlParts) -> Site | None:
         name = self._site_of(parts.host)
         site = self._sites.get(name)
@@ -332,9 +334,10 @@ class UrlLearner:
                     correct_entry(site, known.key, known.content, questions.wrong[known.content])
             against = contradicted(seen)
         about = [(leaf, known.hypothesis) for known in against if known.hypothesis is not None]
-        open_about = [pair for pair in about if questions.is_asking_about(*pair)]
-        if open_about and len(about) == len(against):
-            questions.wait_for(*open_about[0], HeldPage(url, content))
+        waited_for = (questions.open_about(*pair) for pair in about)
+        inquiry = next(filter(None, waited_for), None)
+        if inquiry is not None and len(about) == len(against):
+            inquiry.held.append(HeldPage(url, content))
             return True
         known_contents = [known.content for known in against if not site.contents.is_stub_content(known.content)]
         known_pages = [(self._page_of(site, known, seen.parts), known) for known in known_contents]
@@ -385,7 +388,7 @@ class UrlLearner:
             if questions.is_common_error(found.wrong):
                 contents.errors.add(found.wrong)
             rule_book = RuleBook(site)
-            for failure in list(questions.by_content.get(found.wrong, ())):
+            for failure in questions.failures_with(found.wrong):
                 if questions.forget(failure):
                     rule_book.withdraw_failure(failure.leaf, failure.hypothesis, erred=True)
         for failure in found.failures:

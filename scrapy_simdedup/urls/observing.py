@@ -143,7 +143,7 @@ def _ask_about_early_failures(
 ) -> None:
     """Ask about an early failure of a hypothesis for which much speaks by now."""
     failures = questions.early_failures(leaf, hypothesis)
-    if not failures or leaf.evidence[hypothesis].confirmed_failures or questions.is_asking_about(leaf, hypothesis):
+    if not failures or leaf.evidence[hypothesis].confirmed_failures or questions.open_about(leaf, hypothesis):
         return
     if any(pattern.evidence[hypothesis].is_held_back for pattern in leaf.lineage):
         ask_about_failure(questions, rule_book, failures[0])

@@ -15,8 +15,8 @@ FIRST_QUESTIONS = 20
 """Questions about a site that may be asked before anything was skipped, if it has as many repeats."""
 MAX_OPEN = 1000
 """Pages of a site that are held at a time; further ones are believed at once."""
-MAX_EARLY, MAX_EARLY_HERE = 4000, 6
-"""Early failures that are remembered per site, and of one hypothesis at one pattern."""
+MAX_EARLY, MAX_EARLY_HERE = 1000, 6
+"""Hypotheses at a pattern of which early failures are remembered, and how many of each."""
 _MAX_ANSWERS = 3
 """Fetches of a page with another content each time, after which the first content is believed."""
 _LASTING = 2
@@ -99,9 +99,6 @@ class Questions:
     wrong: dict[int, int] = field(default_factory=dict)
     """Contents by error → the true content of the page."""
     _early: dict[tuple[PathPattern, Hypothesis], list[EarlyFailure]] = field(default_factory=dict)
-    by_content: dict[int, list[EarlyFailure]] = field(default_factory=dict)
-    """Content → the early failures that it took part in."""
-    _asking_about: dict[tuple[PathPattern, Hypothesis], list[str]] = field(default_factory=dict)
     _errors: Counter[int] = field(default_factory=Counter)
     """Contents by error → how often they were seen."""
     _exceptions: list[list[Evidence]] = field(default_factory=list)
@@ -137,13 +134,9 @@ class Questions:
         """Whether a content was an error more than once."""
         return self._errors[content] > 1
 
-    def is_asking_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> bool:
-        """Whether a question about a hypothesis at a leaf is open."""
-        return (leaf, hypothesis) in self._asking_about
-
-    def wait_for(self, leaf: PathPattern, hypothesis: Hypothesis, held: HeldPage) -> None:
-        """Let a page wait for the answer to an open question about a hypothesis at a leaf."""
-        self.open[self._asking_about[leaf, hypothesis][0]].held.append(held)
+    def open_about(self, leaf: PathPattern, hypothesis: Hypothesis) -> Inquiry | None:
+        """The first open question about a hypothesis at a leaf."""
+        return next((inquiry for inquiry in self.open.values() if (leaf, hypothesis) in inquiry.about), None)
 
     def is_futile(self, lasting: int) -> bool:
         """Whether second looks tell nothing: pages were proven ``lasting`` times to be unlike what they repeat."""
@@ -168,8 +161,6 @@ class Questions:
             self._due.append(Question(url, because_of, known_url))
         inquiry.about += about
         inquiry.expected.update(expected)
-        for pair in about:
-            self._asking_about.setdefault(pair, []).append(url)
         if held is not None:
             inquiry.held.append(held)
         if failure is not None:
@@ -218,10 +209,6 @@ class Questions:
             self._errors.update(shown for shown in (wrong, *inquiry.answers) if shown not in (None, found))
         self.sure.add(found)
         self.wrong.pop(found, None)
-        for pair in inquiry.about:
-            self._asking_about[pair].remove(url)
-            if not self._asking_about[pair]:
-                del self._asking_about[pair]
         if wrong is not None and not was_known:
             self.wrong[wrong] = found
         elif wrong is not None and not renamed:
@@ -232,33 +219,30 @@ class Questions:
         """Close all questions, as nobody is going to answer them; the pages that waited are to be believed."""
         held = [page for inquiry in self.open.values() for page in inquiry.held]
         self.open.clear()
-        self._asking_about.clear()
         self._due.clear()
         return held
 
     def remember(self, failure: EarlyFailure) -> None:
         """Remember an early failure."""
-        here = self._early.setdefault((failure.leaf, failure.hypothesis), [])
-        if len(here) < MAX_EARLY_HERE and len(self.by_content) < MAX_EARLY:
-            here.append(failure)
-            for content in (failure.content, failure.known_content):
-                self.by_content.setdefault(content, []).append(failure)
+        about = failure.leaf, failure.hypothesis
+        if about in self._early or len(self._early) < MAX_EARLY:
+            here = self._early.setdefault(about, [])
+            here += [failure] * (len(here) < MAX_EARLY_HERE)
 
     def early_failures(self, leaf: PathPattern, hypothesis: Hypothesis) -> list[EarlyFailure]:
         """The early failures of a hypothesis at a leaf."""
         return self._early.get((leaf, hypothesis), [])
 
+    def failures_with(self, content: int) -> list[EarlyFailure]:
+        """The early failures that a content took part in."""
+        every = (failure for here in self._early.values() for failure in here)
+        return [failure for failure in every if content in (failure.content, failure.known_content)]
+
     def forget(self, failure: EarlyFailure) -> bool:
         """Forget an early failure; returns False if it was forgotten already."""
         here = self._early.get((failure.leaf, failure.hypothesis), [])
-        known = any(other is failure for other in here)
-        here[:] = [other for other in here if other is not failure]
-        for content in (failure.content, failure.known_content):
-            left = [other for other in self.by_content.get(content, ()) if other is not failure]
-            if left:
-                self.by_content[content] = left
-            else:
-                self.by_content.pop(content, None)
+        known = failure in here
+        here[:] = [other for other in here if other != failure]
         return known
 
 

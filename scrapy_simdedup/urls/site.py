@@ -203,9 +203,7 @@ class Site:
             if name not in parts and is_given(name):
                 self.ensure_part(name)
         leaf = self.tree.leaf_for(url.segments)
-        in_force = self.rules_of_host(leaf, url.host)
-        if leaf.conditional:
-            in_force = self._with_conditional_rules(leaf, url.host, pairs, in_force)
+        in_force = self.rules_for(leaf, url.host, pairs)
         active_rules = in_force if active_rules is None else active_rules
         rules = active_rules.pattern_of
         identity = hashed("path", *url.segments, url.rest)
@@ -236,37 +234,24 @@ class Site:
                 dropped.append((joint, sum(together) & compact.U64_MASK))
         return NormalizedUrl(leaf, url.host, in_force, identity & compact.U64_MASK, dropped, left, part_hashes)
 
-    def rules_of_host(self, leaf: PathPattern, host: str) -> ActiveRules:
-        """The rules in force at a leaf that a host has confirmed, and those that hold from the start."""
+    def rules_for(self, leaf: PathPattern, host: str, pairs: Iterable[tuple[str, str]]) -> ActiveRules:
+        """The rules in force at a leaf that a host has confirmed, with those for URLs that have certain parts."""
         if leaf.version != self.version:
             leaf.refresh(self.version)
-        if host == self.host and not self.hosts.is_counting:
+        beside = leaf.rules_beside(pairs) if leaf.conditional else {}
+        is_only_host = host == self.host and not self.hosts.is_counting
+        if is_only_host and not beside:
             return leaf.rules
-        found = leaf.rules_by_host.get(host)
-        if found is None:
-            in_force = leaf.rules.pattern_of
-            own = {h: at for h, at in in_force.items() if h.is_initial or self.hosts.confirms(at, h, host)}
-            found = leaf.rules if len(own) == len(in_force) else ActiveRules(own)
-            if len(leaf.rules_by_host) >= _MAX_HOSTS_PER_LEAF:
-                leaf.rules_by_host.clear()
-            leaf.rules_by_host[host] = found
-        return found
-
-    def _with_conditional_rules(
-        self, leaf: PathPattern, host: str, pairs: Iterable[tuple[str, str]], rules: ActiveRules
-    ) -> ActiveRules:
-        """Rules, and those that hold at a leaf only for URLs that have certain parts."""
-        beside = leaf.rules_beside(pairs)
-        if self.hosts.is_counting:
-            beside = {h: at for h, at in beside.items() if self.hosts.confirms(at, h, host)}
-        if not beside:
-            return rules
         key = " ".join([host, *(f"{h.number}@{at.name}" for h, at in beside.items())])
         found = leaf.rules_by_host.get(key)
         if found is None:
+            every = {**leaf.rules.pattern_of, **beside}
+            confirmed = (h for h, at in every.items() if h.is_initial or self.hosts.confirms(at, h, host))
+            own = every if is_only_host else {h: every[h] for h in confirmed}
+            found = leaf.rules if own == leaf.rules.pattern_of else ActiveRules(own)
             if len(leaf.rules_by_host) >= _MAX_HOSTS_PER_LEAF:
                 leaf.rules_by_host.clear()
-            found = leaf.rules_by_host[key] = ActiveRules({**rules.pattern_of, **beside})
+            leaf.rules_by_host[key] = found
         return found
 
     def observe_host(self, host: str) -> None:
