@@ -224,15 +224,14 @@ class SkipLog:
             before = self.previous[chain]
             while skip and links:
                 links -= 1
-                place, bit = skip - 1 >> 3, 1 << (skip - 1 & 7)
-                if not self.readmitted[place] & bit:
+                if not self.is_readmitted(skip):
                     block, offset = divmod(skip - 1, BLOCK)
                     if block != at:
                         if not blocks:
                             links = 0
                             break
                         at, urls, blocks = block, self.urls.block(block), blocks - 1
-                    self.readmitted[place] |= bit
+                    self.mark_readmitted(skip)
                     taken.append(urls[offset])
                 skip = before[skip - 1]
             if skip:

@@ -10,7 +10,9 @@ from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.noise import Dispute
 from scrapy_simdedup.urls.page_index import PartTags, entry_content, part_tag
+from scrapy_simdedup.urls.parts import UrlParts
 from scrapy_simdedup.urls.patterns import DroppedParts, NormalizedUrl
+from scrapy_simdedup.urls.questions import MAX_OPEN, HeldPage, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation, Trial
@@ -47,10 +49,49 @@ def contradicted(seen: Observation) -> list[Contradiction]:
         if page.rules is not leaf.rules:
             known = site.index.find(site.normalize(seen.parts, leaf.rules), leaf.rules)
     if known is not None and known.tags and not known.ambiguous and known.content != seen.content:
-        full_identity = page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK
-        if full_identity == known.key or site.index.entry_at(page.rules, full_identity) is None:
+        whole = page.whole_identity
+        if whole == known.key or site.index.entry_at(page.rules, whole) is None:
             found.append(Contradiction(known.key, known.content, None))
     return found
+
+
+def hold(seen: Observation, questions: Questions) -> bool:
+    """Hold a page that is unlike the known page which it should be like, while one of the two may have erred."""
+    site, url, content, leaf = seen.site, seen.url, seen.content, seen.page.leaf
+    against = contradicted(seen)
+    erred = [known for known in against if known.content in questions.wrong]
+    for known in erred:
+        _correct_entry(site, known.key, known.content, questions.wrong[known.content])
+    against = contradicted(seen) if erred else against
+    about = [(leaf, known.hypothesis) for known in against if known.hypothesis is not None]
+    inquiry = next(filter(None, (questions.open_about(*pair) for pair in about)), None)
+    if inquiry is not None and len(about) == len(against):
+        inquiry.held.append(HeldPage(url, content))
+        return True
+    expected = [known.content for known in against if not site.contents.is_stub_content(known.content)]
+    known_pages = [(_page_of(site, known, seen.parts), known) for known in expected]
+    suspects = [(url, content)] if against or content in questions.wrong else []
+    suspects += known_pages
+    if questions.know_errors and content not in questions.wrong and all(map(site.contents.seen_once, expected)):
+        suspects.reverse()  # a page that erred is hardly fetched twice, as its URLs were skipped
+    suspect = next((page for page in suspects if page[1] not in questions.sure), None)
+    if suspect is None or len(questions.open) >= MAX_OPEN:
+        return False
+    is_itself = suspect[0] == url
+    questions.ask(
+        *suspect,
+        because_of=url,
+        known_url=known_pages[0][0] if is_itself and known_pages else None,
+        about=about,
+        expected=expected if is_itself else (),
+        held=HeldPage(url, content),
+    )
+    return True
+
+
+def _page_of(site: Site, content: int, url: UrlParts) -> str:
+    """The URL of a fetched page of a content: the nearest to a URL, if unrelated pages share it."""
+    return site.shared.nearest(content, url) or site.pages[site.contents.first_page(content)]
 
 
 def is_variant(seen: Observation) -> bool:
@@ -99,13 +140,12 @@ def correct(seen: Observation, wrong: int) -> None:
     about = [h for part in parts for h in (part.irrelevant, part.any_value) if h is not None]
     keys = [_keys_if_true(page, h)[-1] for h in about]
     keys += [key for joint in seen.site.hypotheses.joint.values() for key in _keys_if_true(page, joint)]
-    keys += [page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK]
-    keys += [page.identity - sum(shift for _, shift in promising_parts(seen)) & U64_MASK]
-    for key in (page.identity, *keys):
-        correct_entry(seen.site, key, wrong, seen.content)
+    keys.append(page.identity - sum(shift for _, shift in promising_parts(seen)) & U64_MASK)
+    for key in (page.identity, page.whole_identity, *keys):
+        _correct_entry(seen.site, key, wrong, seen.content)
 
 
-def correct_entry(site: Site, key: int, wrong: int, right: int) -> None:
+def _correct_entry(site: Site, key: int, wrong: int, right: int) -> None:
     """Correct an entry of the index that has what was an error."""
     entry = site.index.entries.get(key)
     if entry is not None and entry_content(entry) == wrong:

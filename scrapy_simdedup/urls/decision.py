@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
-from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
 from scrapy_simdedup.urls.page_index import IndexHit, Look
@@ -117,8 +116,8 @@ def is_early_test(site: Site, parts: UrlParts, found_on: UrlParts | None, url: s
     page = site.normalize(parts, rules)
     recalled = [rule for rule, _ in page.dropped_parts if rule in leaf.recalled]
     has_tests = all(site.hastened_for[rule] >= _EARLY_TESTS for rule in recalled)
-    whole = page.identity + sum(shift for _, shift in page.dropped_parts) & U64_MASK
-    if has_tests or url in site.hastened or site.index.entry_at(rules, whole) is not None:  # it was fetched
+    is_fetched = site.index.entry_at(rules, page.whole_identity) is not None
+    if has_tests or url in site.hastened or is_fetched:
         return False
     finder = site.normalize(found_on, rules) if found_on is not None else None
     if finder is not None and finder.identity == page.identity:
@@ -153,43 +152,47 @@ def _is_safe(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
 
 def _verification_probability(site: Site, url: NormalizedUrl, known: IndexHit) -> float:
     """The probability with which a would-be skip is fetched all the same: the sum of what its rules need."""
-    leaf, thresholds = url.leaf, site.thresholds
-    least, need = thresholds.verify_floor, 0.0
-    verify_low_risk = thresholds.verify_low_risk * (_LOW_RISK_WHERE_SAMPLED if site.questions is not None else 1.0)
+    least, need = site.thresholds.verify_floor, 0.0
     is_stub = site.contents.is_stub_content(known.content)
     if is_stub:  # a fetch verifies the content rather than the rules
-        need = _verification_rate(verify_low_risk, site.contents.verified.get(known.content, 0))
+        need = _verification_rate(_verify_low_risk(site), site.contents.verified.get(known.content, 0))
     for rule in known.tags:
         at = url.rules.pattern_of[rule]
         evidence = at.evidence[rule]
-        if evidence.unverified >= thresholds.max_unverified:
+        if evidence.unverified >= site.thresholds.max_unverified:
             return 1.0
         if not is_stub and (not rule.user_written or evidence.failures):  # a user's rule is trusted until it fails
-            low_risk = site.hypotheses.is_low_risk(rule)
-            weight = verify_low_risk if low_risk else thresholds.verify * _lack_of_support(site, leaf, rule)
-            if at.is_conditional:
-                weight *= _CONDITIONAL
-            if rule.any_value and site.questions is not None:
-                weight *= _SEVERAL_WITNESSES
-            elif site.questions is not None and not low_risk and site.is_tested(url, rule):
-                weight = 0.0  # another URL has shown already what the page is with this part
-            standing = _standing(leaf, at, rule, everywhere=low_risk)
-            under_way = at.evidence[rule].under_way
-            verified = max(found.verified for found in standing) + under_way
-            if site.hosts.is_counting and not rule.is_initial:
-                verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
-            if site.questions is not None and site.hypotheses.has_one_witness(rule, evidence):
-                usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
-                after_exception = site.questions.know_exceptions and evidence.to_clear > 0
-                weight *= _AFTER_EXCEPTION if after_exception else usual
-                verified //= site.hypotheses.few_values(rule) or 1
-            need += _verification_rate(weight, verified)
+            need += _need_of_rule(site, url, rule, at)
         may_be_wrong = not rule.user_written and site.questions is not None if rule.is_initial else True
         is_doubted = may_be_wrong and (evidence.exceptions or not site.hypotheses.is_random(rule))
-        is_inherited = at is not leaf and not at.is_conditional
-        if is_inherited and is_doubted:  # it may be wrong here
-            least = max(least, _doubt_here(leaf, rule, evidence, thresholds.min_contents))
+        if is_doubted and at is not url.leaf and not at.is_conditional:  # it is inherited, and may be wrong here
+            least = max(least, _doubt_here(url.leaf, rule, evidence, site.thresholds.min_contents))
     return max(least, need)
+
+
+def _verify_low_risk(site: Site) -> float:
+    return site.thresholds.verify_low_risk * (_LOW_RISK_WHERE_SAMPLED if site.questions is not None else 1.0)
+
+
+def _need_of_rule(site: Site, url: NormalizedUrl, rule: Hypothesis, at: PathPattern) -> float:
+    """How much of a verification a rule needs: more the more plausible exceptions are, less with each verification."""
+    leaf, evidence, low_risk = url.leaf, at.evidence[rule], site.hypotheses.is_low_risk(rule)
+    weight = _verify_low_risk(site) if low_risk else site.thresholds.verify * _lack_of_support(site, leaf, rule)
+    if at.is_conditional:
+        weight *= _CONDITIONAL
+    if rule.any_value and site.questions is not None:
+        weight *= _SEVERAL_WITNESSES
+    elif site.questions is not None and not low_risk and site.is_tested(url, rule):
+        return 0.0  # another URL has shown already what the page is with this part
+    verified = max(found.verified for found in _standing(leaf, at, rule, everywhere=low_risk)) + evidence.under_way
+    if site.hosts.is_counting and not rule.is_initial:
+        verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
+    if site.questions is not None and site.hypotheses.has_one_witness(rule, evidence):
+        usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
+        after_exception = site.questions.know_exceptions and evidence.to_clear > 0
+        weight *= _AFTER_EXCEPTION if after_exception else usual
+        verified //= site.hypotheses.few_values(rule) or 1
+    return _verification_rate(weight, verified)
 
 
 def _standing(leaf: PathPattern, at: PathPattern, rule: Hypothesis, *, everywhere: bool) -> list[Evidence]:

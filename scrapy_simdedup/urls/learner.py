@@ -7,14 +7,14 @@ from hashlib import blake2b
 
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.urls.compact import KeyedHash
-from scrapy_simdedup.urls.contradictions import contradicted, correct, correct_entry
+from scrapy_simdedup.urls.contradictions import correct, hold
 from scrapy_simdedup.urls.decision import GO, UrlDecision, decide, is_early_test
 from scrapy_simdedup.urls.evidence import LearnerThresholds
 from scrapy_simdedup.urls.given import GivenRule, GivenRules
 from scrapy_simdedup.urls.observing import ask_about_failure, learn, try_hypotheses
 from scrapy_simdedup.urls.page_index import CONTENT_BITS, Look
 from scrapy_simdedup.urls.parts import UrlParts, site_name, split_url
-from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, MAX_OPEN, HeldPage, Question, Questions
+from scrapy_simdedup.urls.questions import FIRST_QUESTIONS, Question, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
 from scrapy_simdedup.urls.rules import RememberedRule, Rule, lasting_rules, recall, rules_of
 from scrapy_simdedup.urls.sampling import SAMPLED, SAMPLED_LOW_RISK, draw_other_looks, draw_sample, unseen_bound
@@ -280,7 +280,7 @@ class UrlLearner:
         if site.is_full:
             return
         seen = self._observation(site, url, content, parts)
-        if seen is None or (not believed and site.asks is not None and self._hold(seen, site.asks)):
+        if seen is None or (not believed and site.asks is not None and hold(seen, site.asks)):
             return
         is_unexplained, look = learn(seen), Look(url, seen.parts)
         site.shared.found(content, look)
@@ -324,51 +324,6 @@ class UrlLearner:
             if seen is not None and site.index.find(seen.page, seen.page.rules) is None:
                 try_hypotheses(seen)
 
-    def _hold(self, seen: Observation, questions: Questions) -> bool:
-        """Hold a page that is unlike the known page which it should be like, while one of the two may have erred."""
-        site, url, content, leaf = seen.site, seen.url, seen.content, seen.page.leaf
-        against = contradicted(seen)
-        if any(known.content in questions.wrong for known in against):
-            for known in against:
-                if known.content in questions.wrong:
-                    correct_entry(site, known.key, known.content, questions.wrong[known.content])
-            against = contradicted(seen)
-        about = [(leaf, known.hypothesis) for known in against if known.hypothesis is not None]
-        waited_for = (questions.open_about(*pair) for pair in about)
-        inquiry = next(filter(None, waited_for), None)
-        if inquiry is not None and len(about) == len(against):
-            inquiry.held.append(HeldPage(url, content))
-            return True
-        known_contents = [known.content for known in against if not site.contents.is_stub_content(known.content)]
-        known_pages = [(self._page_of(site, known, seen.parts), known) for known in known_contents]
-        suspects = [(url, content)] if against or content in questions.wrong else []
-        suspects += known_pages
-        if (
-            questions.know_errors
-            and content not in questions.wrong
-            and all(map(site.contents.seen_once, known_contents))
-        ):
-            suspects.reverse()  # a page that erred is hardly fetched twice, as its URLs were skipped
-        for suspect, shown in suspects:
-            if shown not in questions.sure:
-                if len(questions.open) >= MAX_OPEN:
-                    return False
-                known_url = known_pages[0][0] if suspect == url and known_pages else None
-                questions.ask(
-                    *(suspect, shown),
-                    because_of=url,
-                    known_url=known_url,
-                    about=about,
-                    expected=known_contents if suspect == url else (),
-                    held=HeldPage(url, content),
-                )
-                return True
-        return False
-
-    def _page_of(self, site: Site, content: int, url: UrlParts) -> str:
-        """The URL of a fetched page of a content: the nearest to a URL, if unrelated pages share it."""
-        return site.shared.nearest(content, url) or site.pages[site.contents.first_page(content)]
-
     def _take_answer(self, site: Site, questions: Questions, url: str, content: int | None, *, renamed: bool) -> None:
         inquiry, contents = questions.open[url], site.contents
         is_held = any(held.url == url for held in inquiry.held)  # so that nothing was learned from it
@@ -391,8 +346,7 @@ class UrlLearner:
             for failure in questions.failures_with(found.wrong):
                 if questions.forget(failure):
                     rule_book.withdraw_failure(failure.leaf, failure.hypothesis, erred=True)
-        for failure in found.failures:
-            if found.wrong is None:
-                ask_about_failure(questions, RuleBook(site), failure)
-        for held in found.held:
+        for failure in inquiry.failures if found.wrong is None else ():
+            ask_about_failure(site, questions, failure)
+        for held in inquiry.held:
             self._take_page(site, held.url, found.content if held.url == url else held.content)

@@ -11,6 +11,7 @@ from scrapy_simdedup.urls.page_index import IndexHit, entry_content
 from scrapy_simdedup.urls.patterns import MANY_SHOWN, PathPattern
 from scrapy_simdedup.urls.questions import EarlyFailure, Questions
 from scrapy_simdedup.urls.rule_book import RuleBook
+from scrapy_simdedup.urls.site import Site
 from scrapy_simdedup.urls.trials import Observation, Trial, propose_joint_hypothesis, trials_of, trials_of_values
 
 _JOINT_MIN_PAGES = 100
@@ -129,7 +130,7 @@ def _count(seen: Observation, trial: Trial, *, verifying: bool = False) -> None:
             site.asks.remember(EarlyFailure(leaf, hypothesis, seen.url, seen.content, known_url, expected))
     RuleBook(site).count_trial(seen, hypothesis, same=trial.same, verifying=verifying, confirmed=confirmed)
     if trial.same and site.asks is not None:
-        _ask_about_early_failures(site.asks, RuleBook(site), leaf, hypothesis)
+        _ask_about_early_failures(site, site.asks, leaf, hypothesis)
 
 
 def _is_confirmed(seen: Observation, expected: int) -> bool:
@@ -138,18 +139,16 @@ def _is_confirmed(seen: Observation, expected: int) -> bool:
     return questions is not None and seen.content in questions.sure and expected in questions.sure
 
 
-def _ask_about_early_failures(
-    questions: Questions, rule_book: RuleBook, leaf: PathPattern, hypothesis: Hypothesis
-) -> None:
+def _ask_about_early_failures(site: Site, questions: Questions, leaf: PathPattern, hypothesis: Hypothesis) -> None:
     """Ask about an early failure of a hypothesis for which much speaks by now."""
     failures = questions.early_failures(leaf, hypothesis)
     if not failures or leaf.evidence[hypothesis].confirmed_failures or questions.open_about(leaf, hypothesis):
         return
     if any(pattern.evidence[hypothesis].is_held_back for pattern in leaf.lineage):
-        ask_about_failure(questions, rule_book, failures[0])
+        ask_about_failure(site, questions, failures[0])
 
 
-def ask_about_failure(questions: Questions, rule_book: RuleBook, failure: EarlyFailure) -> None:
+def ask_about_failure(site: Site, questions: Questions, failure: EarlyFailure) -> None:
     """Ask about the pages of a failure that were not fetched twice yet; if both were, it is confirmed."""
     leaf, hypothesis = about = failure.leaf, failure.hypothesis
     ask = partial(questions.ask, because_of=failure.url, failure=failure, about=[about])
@@ -158,19 +157,19 @@ def ask_about_failure(questions: Questions, rule_book: RuleBook, failure: EarlyF
     elif failure.known_content not in questions.sure:
         ask(failure.known_url, failure.known_content, expected=[failure.content])
     elif questions.forget(failure):
-        rule_book.confirm_failure(leaf, hypothesis)
+        RuleBook(site).confirm_failure(leaf, hypothesis)
         questions.add_exception(leaf, hypothesis)
 
 
 def _verify_rules(seen: Observation, known: IndexHit) -> None:
     """Verify the rules that lead from the URL of a fetched page to a known page."""
     site, rule_book = seen.site, RuleBook(seen.site)
-    full_identity = seen.page.identity + sum(shift for _, shift in seen.page.dropped_parts) & U64_MASK
-    fetched_before = full_identity != known.key and site.index.entry_at(seen.page.rules, full_identity) is not None
-    site.index.put(full_identity, seen.content, [])
-    for rule, shift in seen.page.dropped_parts:
+    whole = seen.page.whole_identity
+    fetched_before = whole != known.key and site.index.entry_at(seen.page.rules, whole) is not None
+    site.index.put(whole, seen.content, [])
+    for rule, key in seen.page.identities_with_part.items():
         if site.questions is not None and not site.hypotheses.is_low_risk(rule):
-            site.tested.put(seen.page.identity + shift & U64_MASK, 1)
+            site.tested.put(key, 1)
     if known.ambiguous or (fetched_before and known.content != seen.content):  # a page that changed blames no rule
         return
     is_stub = site.contents.is_stub_content(seen.content)

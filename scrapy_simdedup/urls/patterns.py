@@ -7,6 +7,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
+from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.given import MAX_DEPTH, SESSION_PLACEHOLDER
 from scrapy_simdedup.urls.hypotheses import Hypothesis, PartHypotheses
@@ -180,6 +181,16 @@ class NormalizedUrl:
     """Name of a part that was not dropped → the part (None if no hypothesis is about it), its value, its hash."""
     part_hashes: dict[str, int]
     """Name of a part, dropped or not → the hash of the part."""
+
+    @property
+    def whole_identity(self) -> int:
+        """The identity with what was dropped."""
+        return self.identity + sum(shift for _, shift in self.dropped_parts) & U64_MASK
+
+    @property
+    def identities_with_part(self) -> dict[Hypothesis, int]:
+        """Rule → the identity with what this rule alone dropped."""
+        return {rule: self.identity + shift & U64_MASK for rule, shift in self.dropped_parts}
 
 
 @dataclass(slots=True, eq=False)

@@ -73,13 +73,10 @@ class Inquiry:
 class Finding(NamedTuple):
     """What came of a question."""
 
-    url: str
     content: int
     """The content of the page, errors aside."""
     wrong: int | None
     """The content that the first fetch showed by error; None without an error."""
-    held: list[HeldPage]
-    failures: list[EarlyFailure]
 
 
 @dataclass(slots=True, eq=False)
@@ -154,7 +151,7 @@ class Questions:
         held: HeldPage | None = None,
         failure: EarlyFailure | None = None,
     ) -> None:
-        """Ask what a page really shows; whoever waits is named by the :class:`Finding`."""
+        """Ask what a page really shows; a page that waits for the answer is held by the :class:`Inquiry`."""
         inquiry = self.open.get(url)
         if inquiry is None:
             inquiry = self.open[url] = Inquiry(content)
@@ -213,7 +210,7 @@ class Questions:
             self.wrong[wrong] = found
         elif wrong is not None and not renamed:
             self._errors[wrong] += 1  # another page shows it as well
-        return Finding(url, found, wrong, inquiry.held, inquiry.failures)
+        return Finding(found, wrong)
 
     def give_up(self) -> list[HeldPage]:
         """Close all questions, as nobody is going to answer them; the pages that waited are to be believed."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from typing import NamedTuple
 
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis
@@ -16,6 +16,31 @@ _FAILED = 2
 """Failures from which on any value of a part may do though the part is not irrelevant."""
 _LEARNING_DECAY, _VERIFYING_DECAY = 0.995, 0.98
 """How fast old trials fade: over 200 while learning, over 50 while verifying, so that old success protects no rule."""
+
+
+class _Count(NamedTuple):
+    """A trial of a hypothesis with a page, to be counted at several patterns."""
+
+    hypothesis: Hypothesis
+    url: str
+    host: str
+    content: int | None
+    """The content of the page; None if the trial failed."""
+    verifying: bool
+    confirmed: bool
+
+    @property
+    def decay(self) -> float:
+        return _VERIFYING_DECAY if self.verifying else _LEARNING_DECAY
+
+    def enter(self, evidence: Evidence) -> None:
+        """Count it at one pattern, but for the success, of which a content has only some."""
+        evidence.unverified = 0
+        if self.content is not None:
+            evidence.verified += self.verifying  # a skip that was right is one more, however often its content was met
+        else:
+            evidence.fail(self.url, self.decay)
+            evidence.confirmed_failures += self.confirmed
 
 
 class RuleBook:
@@ -62,7 +87,8 @@ class RuleBook:
         if hypothesis.value is not None and len(values) > FEW_VALUES:  # of so many, some are right by chance
             fails_here = False
         conditions = site.tree.conditions_of(seen.page, hypothesis.names) if fails_here else []
-        self._count(seen, leaf, hypothesis, conditions, same=same, verifying=verifying, confirmed=confirmed)
+        content = seen.content if same else None
+        self._count(_Count(hypothesis, seen.url, seen.page.host, content, verifying, confirmed), leaf, conditions)
         if confirmed and site.questions is not None:
             for pattern in (leaf, *conditions):
                 site.questions.add_exception(pattern, hypothesis)
@@ -71,64 +97,43 @@ class RuleBook:
         self, seen: Observation, leaf: PathPattern, hypothesis: Hypothesis, *, confirmed: bool = False
     ) -> None:
         """Count a failure at a leaf of a hypothesis that was not on trial."""
-        self._count(seen, leaf, hypothesis, (), same=False, verifying=True, confirmed=confirmed)
+        self._count(_Count(hypothesis, seen.url, seen.page.host, None, verifying=True, confirmed=confirmed), leaf)
 
-    def _count(
-        self,
-        seen: Observation,
-        leaf: PathPattern,
-        hypothesis: Hypothesis,
-        conditions: Iterable[PathPattern],
-        *,
-        same: bool,
-        verifying: bool,
-        confirmed: bool,
-    ) -> None:
+    def _count(self, trial: _Count, leaf: PathPattern, conditions: Iterable[PathPattern] = ()) -> None:
         self._join_crowd(leaf)
-        own, content, host = leaf.evidence[hypothesis], seen.content, seen.page.host
-        decay = _VERIFYING_DECAY if verifying else _LEARNING_DECAY
-        count = partial(_count_at, url=seen.url, decay=decay, same=same, verifying=verifying, confirmed=confirmed)
-        count(own)
+        site, hypothesis, content = self._site, trial.hypothesis, trial.content
+        own = leaf.evidence[hypothesis]
+        trial.enter(own)
         for condition in conditions:
             known = condition.evidence[hypothesis]
-            count(known)
-            self._site.count_for_host(condition, hypothesis, host, content if same else None)
-            if same:
-                known.succeed(content, self._max_per_content, decay)
+            trial.enter(known)
+            site.count_for_host(condition, hypothesis, trial.host, content)
+            if content is not None:
+                known.succeed(content, self._max_per_content, trial.decay)
             self._update_verdict(condition, hypothesis, known)
-        for pattern in leaf.lineage if same and own.vote is not False else [leaf]:
-            self._site.count_for_host(pattern, hypothesis, host, content if same else None)
-        if same:
-            if not own.succeed(content, self._max_per_content, decay) and not verifying:
-                return
-        else:
-            self._site.version += confirmed or own.failures == _FAILED
+        for pattern in leaf.lineage if content is not None and own.vote is not False else [leaf]:
+            site.count_for_host(pattern, hypothesis, trial.host, content)
+        if content is None:
+            site.version += trial.confirmed or own.failures == _FAILED
             own.unreported_failures += 1
-            own.unreported_confirmed += confirmed
-            if confirmed:
+            own.unreported_confirmed += trial.confirmed
+            if trial.confirmed:
                 self._doubt_other_rules(leaf)
-        failures = self._report_trial(leaf, hypothesis, content if same else None, host, decay, verifying=verifying)
+        elif not own.succeed(content, self._max_per_content, trial.decay) and not trial.verifying:
+            return
+        failures = self._report_trial(trial, leaf)
         self._update_verdicts(leaf, hypothesis)
         if failures:
             self._check_everywhere(hypothesis)
-        if not same and len(hypothesis.names) == 1:
-            part = self._site.hypotheses.parts[hypothesis.names[0]]
+        if content is None and len(hypothesis.names) == 1:
+            part = site.hypotheses.parts[hypothesis.names[0]]
             about_part = [h for h in (part.irrelevant, *part.values.values()) if h is not None and h is not hypothesis]
             for related in filter(leaf.rules.pattern_of.__contains__, about_part):
                 self._update_verdicts(leaf, related)
 
-    def _report_trial(
-        self,
-        leaf: PathPattern,
-        hypothesis: Hypothesis,
-        content: int | None,
-        host: str,
-        decay: float,
-        *,
-        verifying: bool,
-    ) -> int:
-        """Report a trial to a leaf's ancestors, without a content if it failed; returns how many failures were told."""
-        own = leaf.evidence[hypothesis]
+    def _report_trial(self, trial: _Count, leaf: PathPattern) -> int:
+        """Report a trial to a leaf's ancestors; returns how many failures were told."""
+        own = leaf.evidence[trial.hypothesis]
         if own.vote is False:
             return 0
         failures = confirmed = 0
@@ -136,14 +141,14 @@ class RuleBook:
             failures, confirmed = own.unreported_failures, own.unreported_confirmed
             own.unreported_failures = own.unreported_confirmed = 0
         for pattern in leaf.lineage[1:]:
-            above = pattern.evidence[hypothesis]
-            if content is not None:
-                above.verified += verifying
-                above.succeed(content, self._max_per_content, decay)
+            above = pattern.evidence[trial.hypothesis]
+            if trial.content is not None:
+                above.verified += trial.verifying
+                above.succeed(trial.content, self._max_per_content, trial.decay)
             if failures:
-                above.fail(own.counter_examples[-1], decay, failures)
+                above.fail(own.counter_examples[-1], trial.decay, failures)
                 above.confirmed_failures += confirmed
-                self._site.count_for_host(pattern, hypothesis, host, None)
+                self._site.count_for_host(pattern, trial.hypothesis, trial.host, None)
             above.unverified = 0
         return failures
 
@@ -286,16 +291,6 @@ class RuleBook:
                 nearer = (p.evidence.get(hypothesis) for p in leaf.lineage[: leaf.lineage.index(pattern)])
                 if not any(found is not None and found.holds for found in nearer):
                     self._site.readmit_by_rule(leaf, hypothesis)
-
-
-def _count_at(evidence: Evidence, *, url: str, decay: float, same: bool, verifying: bool, confirmed: bool) -> None:
-    """Count a trial at one place, but for the success, of which a content has only some."""
-    evidence.unverified = 0
-    if same:
-        evidence.verified += verifying  # a skip that was right is one more, however often its content was met
-    else:
-        evidence.fail(url, decay)
-        evidence.confirmed_failures += confirmed
 
 
 def _is_exception(evidence: Evidence) -> bool:

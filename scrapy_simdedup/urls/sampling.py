@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Iterable
 from itertools import islice
 
-from scrapy_simdedup.urls.compact import BY_CONTENT, U64_MASK
+from scrapy_simdedup.urls.compact import BY_CONTENT
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.parts import UrlParts
 from scrapy_simdedup.urls.site import Site
@@ -50,8 +50,7 @@ def draw_sample(site: Site, split: Callable[[Site, str], UrlParts | None]) -> li
             site.skips.mark_readmitted(skip)
             site.skipped -= 1
             if parts is not None:
-                page = site.normalize(parts)
-                tested.update(page.identity + shift & U64_MASK for _, shift in page.dropped_parts)
+                tested.update(site.normalize(parts).identities_with_part.values())
     return found
 
 
@@ -133,7 +132,7 @@ def _share_of_url(site: Site, parts: UrlParts, shares: dict[Evidence, float], te
     doubtful = [rule for rule in known.tags if not site.hypotheses.is_low_risk(rule)]
     if not doubtful or site.contents.is_stub_content(known.content):
         return least
-    keys = {rule: page.identity + shift & U64_MASK for rule, shift in page.dropped_parts}
+    keys = page.identities_with_part
     untested = [rule for rule in doubtful if keys.get(rule) not in tested and not site.is_tested(page, rule)]
     evidence = [page.rules.pattern_of[rule].evidence[rule] for rule in untested]
     several = SAMPLED * site.checks if any(found not in shares for found in evidence) else least

@@ -354,12 +354,8 @@ class Site:
 
     def is_tested(self, url: NormalizedUrl, rule: Hypothesis) -> bool:
         """Whether a page was fetched under a URL that has the same part as this one, which the rule drops from both."""
-        return any(
-            self.tested.get(key) is not None or self.index.entries.get(key) is not None
-            for key in (
-                url.identity + shift & compact.U64_MASK for dropped, shift in url.dropped_parts if dropped is rule
-            )
-        )
+        key = url.identities_with_part.get(rule)
+        return key is not None and (self.tested.get(key) or self.index.entries.get(key)) is not None
 
     def coarsen_tag(self, hypothesis: Hypothesis, tag: int | None) -> int | None:
         """A tag; for a random part 0 or 1, as no session id is special."""
