@@ -15,7 +15,6 @@ from scrapy_simdedup.commands.console import (
     Action,
     Context,
     StyledLine,
-    document_path,
     format_table,
     option,
     positive_int,
@@ -24,7 +23,6 @@ from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report import calibration
-from scrapy_simdedup.report.document import write_document
 from scrapy_simdedup.report.neighbours import MAX_COMPARED_PAGES, ClosePair, Reservoir, closest_pairs, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import Record
@@ -55,8 +53,6 @@ async def run(context: Context) -> int:
     found = calibration.calibrate(pairs, labelled, context.settings, store=redact_password(url), pages=pages)
     if options.audit:
         write_borderline(found.borderline, options.audit)
-    if options.output:
-        write_document(options.output, found, lambda: calibration.render_calibration(found, context.settings))
     context.console.print_answer(asdict(found), _text(found))
     return YES
 
@@ -69,7 +65,6 @@ CALIBRATE = Action(
         option("--sample", type=positive_int, default=300, metavar="N", help="pages looked at per site; default: 300"),
         option("--pairs", metavar="FILE", help="a .csv or .jsonl file of one, other and label (same or different)"),
         option("--audit", metavar="FILE", help="where borderline pairs go, as CSV to label and give to --pairs"),
-        option("-o", "--output", type=document_path, metavar="FILE", help="the answer as an .html or .json file"),
     ),
 )
 

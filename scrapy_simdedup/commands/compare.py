@@ -86,23 +86,13 @@ def _text(found: comparison.PageComparison) -> Iterator[str]:
     yield from _own_text(found)
     yield ""
     yield StyledLine("The blocks that decide, with the weight of their words:")
-    left, right = ([shown_line(line) for line in page.content_lines] for page in (one, other))
+    left, right = ([f"{line.weight:5g}  {line.text}" for line in page.content_lines] for page in (one, other))
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
     yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
     for sign, page in (("-", one), ("+", other)):
-        yield from (Soft(f"{sign}{line}") for line in folded_boilerplate(page.lines))
-
-
-def shown_line(line: comparison.Line) -> str:
-    """A block in a line, behind the weight of its words."""
-    return f"{line.weight:5g}  {line.text}"
-
-
-def folded_boilerplate(lines: Sequence[comparison.Line]) -> Iterator[str]:
-    """The boilerplate of a page in one line, if it has any."""
-    if roles := _folded(lines, "block"):
-        yield f"{comparison.WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {roles}"
+        if folded := _folded(page.lines, "block"):
+            yield Soft(f"{sign}{comparison.WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {folded}")
 
 
 def _folded(lines: Iterable[comparison.Line | comparison.OwnLine], thing: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from os.path import commonprefix
 from shlex import quote
 from typing import Any
 
-from scrapy_simdedup.commands.compare import folded_boilerplate, is_url, read_pages, shown_line
+from scrapy_simdedup.commands.compare import is_url, read_pages
 from scrapy_simdedup.commands.console import (
     NO,
     YES,
@@ -18,7 +18,6 @@ from scrapy_simdedup.commands.console import (
     Bad,
     Context,
     Good,
-    Soft,
     StyledLine,
     format_table,
     option,
@@ -31,10 +30,7 @@ from scrapy_simdedup.detect.names import PageSettings, site_of
 from scrapy_simdedup.display import did_you_mean, format_time, plural
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import Comparison, PageFingerprint
-from scrapy_simdedup.page.page import read_page
-from scrapy_simdedup.page.roles import role_words
 from scrapy_simdedup.report.clusters import event_of, read_compared_pages, what_kept
-from scrapy_simdedup.report.comparison import CONTENT_ROLES, Line, page_lines
 from scrapy_simdedup.report.neighbours import Largest, Nearest, comparable, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
@@ -64,18 +60,9 @@ KEPT_BECAUSE = {
 """By verdict, or ``preferred``, ``second try`` or ``own text``: why a page was kept."""
 
 
-def run_explain(context: Context) -> int:
+async def run_explain(context: Context) -> int:
     """Explain the page; the answer is no if the store does not have it."""
-    url, lines = context.options.url, tuple[Line, ...]()
-    settings = PageSettings(context.settings).of(url)
-    if context.options.blocks is not None:
-        (page,) = read_pages([context.options.blocks or url], context.scrapy)
-        most, words = settings.max_page_bytes, role_words(settings.role_words)
-        lines = page_lines(read_page(page.html, max_bytes=most, words=words, extractor=settings.extractor))
-    return asyncio.run(_explain_page(context, url, settings, lines))
-
-
-async def _explain_page(context: Context, url: str, settings: DedupSettings, lines: Sequence[Line]) -> int:
+    url = context.options.url
     async with context.open_store() as store:
         pages = await _find_pages(store, url, site_of(url, context.settings.scope))
         found = [await _explain(context, store, site, record) for site, record in pages]
@@ -84,19 +71,16 @@ async def _explain_page(context: Context, url: str, settings: DedupSettings, lin
         why = "it was not fetched, was no HTML page with status 2xx, opted out, or went to another store"
         context.console.print_error(f"{url} is not in the store: {why}{did_you_mean(alike)}")
         return NO
-    shown = {"blocks": lines} if lines else {}
-    data = [explanation.as_dict(settings) | shown for explanation in found]
-    context.console.print_answer(data, _lines(found, settings, lines))
+    settings = PageSettings(context.settings).of(url)
+    data = [explanation.as_dict(settings) for explanation in found]
+    context.console.print_answer(data, _lines(found, settings))
     return YES
 
 
 EXPLAIN = Action(
     "tell why a page was dropped or kept, and what it repeats",
     run_explain,
-    (
-        option("url", metavar="URL", help="a page that a crawl came by"),
-        option("--blocks", nargs="?", const="", metavar="FILE", help="fetch or read the page, and show its blocks"),
-    ),
+    (option("url", metavar="URL", help="a page that a crawl came by"),),
 )
 
 
@@ -157,7 +141,7 @@ async def _deciding_page(
     return next((neighbour.record for neighbour in nearest.found), None)
 
 
-def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[Line]) -> Iterator[str]:
+def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
     for place, explanation in enumerate(found):
         if place:
             yield ""
@@ -165,10 +149,6 @@ def _lines(found: list[Explanation], settings: DedupSettings, blocks: Sequence[L
         yield StyledLine(name)
         yield (Bad if explanation.dropped else Good)(why)
         yield from more
-    if blocks:
-        yield "  it is compared by these blocks, with the weight of their words:"
-        yield from (f"  {shown_line(line)}" for line in blocks if line.role in CONTENT_ROLES)
-        yield from (Soft(f"  {line}") for line in folded_boilerplate(blocks))
 
 
 def run_similar(context: Context) -> int:

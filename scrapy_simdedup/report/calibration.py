@@ -8,9 +8,6 @@ from dataclasses import dataclass
 from functools import partial
 
 from scrapy_simdedup.detect.names import ALL_SITES, PageSettings
-from scrapy_simdedup.display import plural
-from scrapy_simdedup.report.document import html_document
-from scrapy_simdedup.report.elements import Element, Series, data_table, h, link, similarity_chart
 from scrapy_simdedup.report.neighbours import ClosePair, Reservoir
 from scrapy_simdedup.setting_checks import usable_key
 from scrapy_simdedup.settings import DedupSettings
@@ -29,8 +26,6 @@ NO_THRESHOLD_FITS = {
 """What is said in place of the advice to drop nothing, by what the thresholds are chosen by."""
 BORDER_WIDTH, MAX_BORDERLINE = 0.03, 20
 """Distance from a threshold within which a pair is borderline, and the number of borderline pairs that are shown."""
-FIRST_STEP = 50
-"""Hundredths of similarity at which the chart begins."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,65 +200,3 @@ def _choose_threshold(found: Sequence[tuple[float, bool]], own: float, lowest: f
 def _share(found: Iterable[bool]) -> float | None:
     values = list(found)
     return sum(values) / len(values) if values else None
-
-
-def render_calibration(found: Calibration, settings: DedupSettings) -> str:
-    """The calibration as an HTML document; ``settings`` has the thresholds in force."""
-    about = f"{found.store}; {found.sampled:,} of {found.pages:,} pages were sampled"
-    parts = {
-        "choice": ("Thresholds per site", _choices(found)),
-        "distribution": ("Similarity to the closest page", _distribution(found, settings)),
-        "thresholds": ("What each threshold would do", [_thresholds(found)]),
-        "borderline": ("Borderline pairs to judge by eye", _borderline(found)),
-    }
-    return html_document("Thresholds", about, parts)
-
-
-def _distribution(found: Calibration, settings: DedupSettings) -> list[Element]:
-    less = sum(found.same_headline[:FIRST_STEP]) + sum(found.other_headline[:FIRST_STEP])
-    chart = similarity_chart(
-        "distribution-chart",
-        "Pages by similarity to the closest page of their site",
-        [
-            Series("same headline", found.same_headline[FIRST_STEP:], "identical"),
-            Series("another headline", found.other_headline[FIRST_STEP:], "stub"),
-        ],
-        near=settings.near,
-        identical=settings.identical,
-    )
-    return [
-        h("p", f"Less than {FIRST_STEP / 100:g} similar to any other of their site: {plural(less, 'more page')}."),
-        chart,
-    ]
-
-
-def _thresholds(found: Calibration) -> Element:
-    rows = [(f"{line.at:.2f}", line.dropped, line.suspicious, line.wrong, line.missed) for line in found.thresholds]
-    head = ("Threshold", "#%drops", "#%with another headline", "#%wrong by labels", "#%copies missed by labels")
-    kept = len(head) if found.labelled else 3
-    return data_table(
-        "Shares of the sampled pages, of those dropped, and of labelled pairs",
-        head[:kept],
-        [row[:kept] for row in rows],
-    )
-
-
-def _choices(found: Calibration) -> list[Element]:
-    rows = [(choice.site, choice.sampled, choice.identical, choice.near, choice.because) for choice in found.choices]
-    setting = found.setting
-    return [
-        data_table("Chosen for each site", ("Site", "#sampled", "#identical", "#near", "Because"), rows),
-        h("p", "Ready to paste into settings.py:" if setting else "The thresholds in force fit every site."),
-        *([h("pre", setting, tabindex="0")] if setting else []),
-    ]
-
-
-def _borderline(found: Calibration) -> list[Element]:
-    if not found.borderline:
-        return [h("p", "No sampled page is near a threshold.")]
-    rows = [
-        (link(pair.one), link(pair.other), pair.similarity, "another" if pair.headline_differs else "the same")
-        for pair in found.borderline
-    ]
-    head = ("One", "Other", "#similarity", "Headline")
-    return [data_table("A random sample of pairs next to a threshold", head, rows)]

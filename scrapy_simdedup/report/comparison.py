@@ -14,7 +14,7 @@ from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
 from scrapy_simdedup.fingerprint.hashing import split_words
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
 from scrapy_simdedup.page.classify import BlockClass
-from scrapy_simdedup.page.page import Block, Page, read_page
+from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
@@ -129,13 +129,6 @@ def role_label(block: Block) -> str:
     if block.block_class is not BlockClass.BOILERPLATE:
         return CONTENT if block.block_class is BlockClass.CONTENT else LOOSE_TEXT
     return ", ".join(name for role, name in ROLE_NAMES.items() if block.boilerplate_roles & role)
-
-
-def page_lines(page: Page) -> tuple[Line, ...]:
-    """The text blocks of a page, with the weight of their words."""
-    return tuple(
-        Line(role_label(block), " ".join(block.text.split()), WEIGHTS[block.block_class]) for block in page.blocks
-    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,7 +257,7 @@ def compare_with_settings(
         )
         fp = fingerprint_parsed(page, body_digest(text), settings)
         fingerprints.append(fp)
-        lines, by_role = page_lines(page), Counter[str]()
+        lines, by_role = tuple(map(_line_of, page.blocks)), Counter[str]()
         for line in lines:
             by_role[line.role] += len(line.text.split())
         of_page = page.title, page.h1, fp.unjudged, fp.content, dict(by_role.most_common()), lines
@@ -286,6 +279,10 @@ def compare_with_settings(
         obstacle = f"each {whys.pop()}" if is_common else "; ".join(f"{name} {why}" for name, why in obstacles)
         return PageComparison("unjudged", None, None, *of_pages, obstacle)
     return PageComparison(found.kind, found.similarity, found.distance, *of_pages)
+
+
+def _line_of(block: Block) -> Line:
+    return Line(role_label(block), " ".join(block.text.split()), WEIGHTS[block.block_class])
 
 
 def _obstacle(fp: PageFingerprint, settings: DedupSettings) -> str:

@@ -7,14 +7,13 @@ import re
 import time
 from base64 import b64encode
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass
 from hashlib import sha256
 from html import escape
 from importlib.resources import files
 from itertools import count
 from pathlib import Path
-from typing import Any
 
 from scrapy_simdedup.display import format_time
 from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections, tallies
@@ -42,20 +41,15 @@ SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
 
 
 def render_report(report: Report) -> str:
-    """The report as an HTML document."""
-    about = f"run {report.run}" if report.run else "all runs"
-    parts = {name: (title, list(section(report))) for name, (title, section) in SECTIONS.items()}
-    return html_document("Near-duplicate pages", f"{report.store}, {about}; made {format_time(report.made_at)}", parts)
-
-
-def html_document(title: str, about: str, parts: Mapping[str, tuple[str, list[Element]]]) -> str:
-    """An HTML document in one file, which loads nothing: sections by their ids, with headline and content."""
-    links = h("ul", [h("li", h("a", headline, href=f"#{name}")) for name, (headline, _) in parts.items()])
+    """The report as an HTML document in one file, which loads nothing."""
+    runs = f"run {report.run}" if report.run else "all runs"
+    title, about = "Near-duplicate pages", f"{report.store}, {runs}; made {format_time(report.made_at)}"
+    links = h("ul", [h("li", h("a", headline, href=f"#{name}")) for name, (headline, _) in SECTIONS.items()])
     nav = h("nav", links, aria_label="Parts of the report")
     head = h("header", h("h1", title), h("p", about, class_="soft url"), nav)
     shown = [
-        h("section", h("h2", headline, id=name), content, aria_labelledby=name)
-        for name, (headline, content) in parts.items()
+        h("section", h("h2", headline, id=name), section(report), aria_labelledby=name)
+        for name, (headline, section) in SECTIONS.items()
     ]
     folder = files("scrapy_simdedup.report")
     style, script, template = (folder.joinpath(f"report.{kind}").read_text("utf-8") for kind in ("css", "js", "html"))
@@ -77,17 +71,9 @@ def _csp_hash(text: str) -> str:
 
 
 def write_report(report: Report, path: str | Path) -> None:
-    """Write the report as JSON or HTML; see :func:`write_document`."""
-    write_document(path, report, lambda: render_report(report))
-
-
-def write_document(path: str | Path, found: Any, render: Callable[[], str]) -> None:
-    """Write what was found: as JSON if the path ends with .json, else as the HTML that is rendered for it.
-
-    A file is replaced only by a whole one.
-    """
+    """Write the report: as JSON if the path ends with .json, else as HTML. A file is replaced only by a whole one."""
     path = Path(path)
-    text = json.dumps(asdict(found), indent=1) if path.suffix == ".json" else render()
+    text = json.dumps(asdict(report), indent=1) if path.suffix == ".json" else render_report(report)
     path.parent.mkdir(parents=True, exist_ok=True)
     part = path.with_name(path.name + ".part")
     try:

@@ -140,29 +140,6 @@ class AxisMark:
     """Whether the label is left out on narrow screens."""
 
 
-def similarity_chart(
-    name: str, title: str, series: Sequence[Series], *, near: float, identical: float, wide_ticks: bool = False
-) -> Element:
-    """A histogram of similarities up to 1, in steps of 0.01, with lines at the two thresholds.
-
-    The last step of a series ends at similarity 1, and all series have a multiple of 10 steps.
-    """
-    span = len(series[0].values)
-    first = 100 - span
-
-    def mark(value: float, label: str) -> AxisMark:
-        return AxisMark((value * 100 - first) / span, label)
-
-    return bar_chart(
-        name,
-        title,
-        series,
-        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(first, 100)],
-        ticks=[mark(step / 10, f"{step / 10:.1f}") for step in range(first // 10, 11, 2 if wide_ticks else 1)],
-        lines=[mark(near, "near"), mark(identical, "identical")],
-    )
-
-
 def bar_chart(
     name: str,
     title: str,

@@ -19,7 +19,6 @@ from scrapy_simdedup.report.elements import (
     h,
     link,
     shown_url,
-    similarity_chart,
     sortable_table,
 )
 
@@ -84,13 +83,20 @@ def similarity(report: Report) -> Iterator[Element]:
         "How similar pages were to what they were compared with: the page they repeat or are near to, or their own "
         "past. Pages that were like nothing are not in it.",
     )
-    yield similarity_chart(
+    tenths = range(first // 10, 11, 2 if first < 40 else 1)
+    marks = [(step / 10, f"{step / 10:.1f}") for step in tenths]
+    thresholds = [(report.near, "near"), (report.identical, "identical")]
+    ticks, lines = (
+        [AxisMark((value * 100 - first) / (100 - first), label) for value, label in labelled]
+        for labelled in (marks, thresholds)
+    )
+    yield bar_chart(
         "similarity-chart",
         "Pages by similarity",
         [Series(name, counts[name][first:], colour) for name, colour in (("dropped", "identical"), ("kept", "near"))],
-        near=report.near,
-        identical=report.identical,
-        wide_ticks=first < 40,
+        [f"{step / 100:.2f} to {(step + 1) / 100:.2f}" for step in range(first, 100)],
+        ticks=ticks,
+        lines=lines,
     )
 
 

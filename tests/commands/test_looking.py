@@ -190,15 +190,6 @@ class TestExplain:
         )
         assert "it could not be judged (too_short)" in crawled.call("explain", crawled.url("short")).out
 
-    def test_explain_shows_the_blocks_by_which_a_page_is_compared(self, crawled: Crawled, tmp_path: Path) -> None:
-        (tmp_path / "b.html").write_text(page("b", 1).replace("</article>", "</article><div>Loose</div>"))
-        lines = crawled.call("explain", crawled.url("b", 1), "--blocks", tmp_path / "b.html").out.splitlines()
-        assert "    0.3  Loose" in lines
-        assert sum(line.startswith("      1  ") for line in lines) > 5
-        assert lines[-1].startswith("   0.02  boilerplate, folded: ")
-        (found,) = crawled.call("explain", crawled.url("b", 1), "--blocks", tmp_path / "b.html", "--json").json
-        assert ["loose text", "Loose", 0.3] in found["blocks"]
-
     def test_names_the_page_that_a_near_duplicate_is_most_like(self, crawled: Crawled) -> None:
         answer = crawled.call("explain", crawled.url("like-a"))
         assert "kept: it is merely similar to another page" in answer.out

@@ -82,12 +82,6 @@ class TestCalibrate:
         audit.write_text(audit.read_text().replace("\n,", "\nsame,"))
         assert crawled.call("calibrate", "--pairs", audit, "--json").json["labelled"] == len(rows)
 
-    def test_writes_html_and_json(self, feed: str, tmp_path: Path) -> None:
-        for name in ("found.html", "found.json"):
-            perform_here("calibrate", "--store", feed, "-o", tmp_path / name)
-        assert "<svg" in (tmp_path / "found.html").read_text()
-        assert json.loads((tmp_path / "found.json").read_text())["sampled"] == 80
-
     @pytest.mark.parametrize("text", ["one,other\na,b\n", "label,one,other\nmaybe,a,b\n", "<html>"])
     def test_labels_of_another_form_are_refused(self, feed: str, tmp_path: Path, text: str) -> None:
         file = tmp_path / "pairs.csv"

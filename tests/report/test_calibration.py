@@ -7,7 +7,7 @@ import ast
 import pytest
 
 from scrapy_simdedup.detect.names import PageSettings
-from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate, render_calibration
+from scrapy_simdedup.report.calibration import Calibration, LabelledPair, calibrate
 from scrapy_simdedup.report.neighbours import ClosePair
 from scrapy_simdedup.settings import DedupSettings
 
@@ -132,11 +132,3 @@ def test_borderline_pairs_are_those_next_to_a_threshold_each_once() -> None:
     found = pairs((0.94, False), (0.99, False), (0.5, True), (0.83, True))
     mirrored = [ClosePair(p.site, p.other, p.one, p.similarity, p.headline_differs) for p in found]
     assert sorted(pair.similarity for pair in made(found + mirrored).borderline) == [0.83, 0.94]
-
-
-def test_the_document_shows_it_all() -> None:
-    found = made(pairs(*COPIES, (0.965, True)), labels((0.99, True)))
-    document = render_calibration(found, DedupSettings())
-    assert "SIMDEDUP_SITE_SETTINGS" in document
-    assert "http://a.example/40?" in document
-    assert document.count("<rect") == 2
