@@ -154,7 +154,9 @@ class DeliveryOuterMiddleware(RuntimeComponent):
                 elif output is None:
                     yield output
                 elif drop_items or await runtime.item_values.drops(output, response):
-                    self._drop_item(delivery)
+                    runtime.stats.increment("items/dropped")
+                    if delivery is not None:  # of a page that is kept: its item was delivered before
+                        delivery.gave_item = True
                 else:
                     await self._note_item(delivery, output, response)
                     yield output
@@ -164,13 +166,13 @@ class DeliveryOuterMiddleware(RuntimeComponent):
                 runtime.delivery_tracker.output_ended(delivery)
             runtime.item_values.output_ended(response, failed=True)
             raise
-        if not drop_items:
-            self._note_arguments(response)
-        runtime.links.callback_ended(response, made_request=made_request)
-        self._callback_ended(response, delivery)
+        self._callback_ended(response, delivery, made_request=made_request)
 
-    def _callback_ended(self, response: Response, delivery: Delivery | None) -> None:
+    def _callback_ended(self, response: Response, delivery: Delivery | None, *, made_request: bool) -> None:
         """Note that a callback's output came to its end by itself."""
+        if self.runtime.handler.drops(response) is None:
+            self._note_arguments(response)
+        self.runtime.links.callback_ended(response, made_request=made_request)
         is_refused = response.meta.get(META_DELIVER) is False
         self.runtime.item_values.output_ended(response, refused=is_refused)
         if delivery is not None:
@@ -189,11 +191,6 @@ class DeliveryOuterMiddleware(RuntimeComponent):
         if asks_again:
             logger.debug("Not made: %s, for which an errback asks again; it would be dropped again", request)
         return asks_again
-
-    def _drop_item(self, delivery: Delivery | None) -> None:
-        self.runtime.stats.increment("items/dropped")
-        if delivery is not None:  # of a page that is kept: its item was delivered before
-            delivery.gave_item = True
 
     async def _note_item(self, delivery: Delivery | None, item: Any, response: Response) -> None:
         """Fill the content fields of an item, and have the delivery of its page wait for the item."""

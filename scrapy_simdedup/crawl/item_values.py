@@ -125,7 +125,7 @@ class ItemValues:
         if (page := self._page_of(response)) is not None:
             page.is_complete = False
 
-    def output_ended(self, response: Response, *, failed: bool = False, refused: bool = False) -> None:
+    def output_ended(self, response: Response | None, *, failed: bool = False, refused: bool = False) -> None:
         """The callback's output came to its end; it ``failed``, or says itself that it did not deliver."""
         page = self._page_of(response)
         if page is not None:
@@ -240,9 +240,7 @@ class ItemValues:
             await self._write(page, group, bytes(Note(self._now(), self._run, page.digest)))
 
     def _spider_error(self, response: Any) -> None:
-        if (page := self._page_of(response)) is not None:
-            page.has_ended, page.is_complete = True, False
-            self._settle_if_done(page)
+        self.output_ended(response, failed=True)
 
     def _item_ended(
         self, item: Any, response: Any, exception: BaseException | None = None, failure: object = None

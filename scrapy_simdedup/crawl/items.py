@@ -133,23 +133,18 @@ class ContentFields:
         """Fill the content fields of one item that its callback left empty."""
         if not self.parts or not isinstance(response, HtmlResponse):
             return
-        for field, part in self.parts.items():
-            await self._fill(item, field, part, response)
-
-    async def _fill(self, item: Any, field: str, part: str, response: HtmlResponse) -> None:
         from itemadapter import ItemAdapter  # noqa: PLC0415 - see adapter_of
 
-        try:
-            adapter = ItemAdapter(item)
-            if adapter.get(field) is None:
-                content = await self._content_of(response)
-                if content is not None:
+        for field, part in self.parts.items():
+            try:
+                adapter = ItemAdapter(item)
+                if adapter.get(field) is None and (content := await self._content_of(response)) is not None:
                     adapter[field] = getattr(content, part)
-        except Exception as error:  # noqa: BLE001 - no such field, or it takes no text: the item itself is fine
-            if (type(item), field) not in self._warned:
-                self._warned.add((type(item), field))
-                name = type(item).__name__
-                logger.warning("The %s of pages cannot be put into %s[%r]: %r", part, name, field, error)
+            except Exception as error:  # noqa: BLE001, PERF203 - the field is missing or takes no text: the item is fine
+                if (type(item), field) not in self._warned:
+                    self._warned.add((type(item), field))
+                    name = type(item).__name__
+                    logger.warning("The %s of pages cannot be put into %s[%r]: %r", part, name, field, error)
 
     async def _content_of(self, response: HtmlResponse) -> Content | None:
         if response not in self._found:
@@ -208,11 +203,6 @@ def item_values_journal(site: str) -> str:
 def page_note_key(key: bytes, handler: str) -> bytes:
     """The key of the note about a page's items."""
     return event_key("page", handler, key.hex())
-
-
-def forgotten_note(now: float) -> bytes:
-    """The note in place of that of a page that is forgotten: what was delivered before does not count there."""
-    return bytes(Note(now, b"", b""))
 
 
 class ItemGroup:

@@ -18,6 +18,7 @@ import logging
 from collections import Counter
 from collections.abc import Mapping
 from contextlib import suppress
+from functools import cached_property
 from pathlib import Path
 from typing import Any, cast
 from weakref import WeakKeyDictionary
@@ -70,7 +71,6 @@ class DeferredLinks:
         self._stats = crawl.stats
         self._depth_priority = crawl.crawler.settings.getint("DEPTH_PRIORITY")
         self._follows = self._defers = False
-        self._patterns_: LinkPatterns | None = None
         self._trial_ended = KeyedCondition()
         self._requesting: set[str] = set()
         """Handlers that made a request of some page."""
@@ -256,12 +256,11 @@ class DeferredLinks:
         if META_TRIAL in request.meta:
             self._end(request, False if request.meta.get("redirect_urls") else None)
 
-    @property
+    @cached_property
     def _patterns(self) -> LinkPatterns:
-        if self._patterns_ is None:  # Scrapy gives a spider its state when it is opened, as we are
-            state = getattr(self._crawler.spider, "state", None)
-            self._patterns_ = LinkPatterns({} if state is None else state.setdefault(STATE, {}))
-        return self._patterns_
+        """Asked for late, as Scrapy gives a spider its state when it is opened, as we are."""
+        state = getattr(self._crawler.spider, "state", None)
+        return LinkPatterns({} if state is None else state.setdefault(STATE, {}))
 
 
 def remove_headless_queues(jobdir: str) -> None:

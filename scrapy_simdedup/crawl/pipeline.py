@@ -60,7 +60,9 @@ class NearDuplicatePipeline(RuntimeComponent):
         self._has_items, name = True, self._class_name(item)
         if name is None:
             return item
-        self._note_fields(name, adapter)
+        self._unseen_classes.pop(name, None)
+        for field in [field for field in self._unseen[name] if field in adapter]:
+            del self._unseen[name][field]
         texts, identity = comparable_item(adapter, self.fields[name], type(item).__qualname__)
         if not texts or not self.runtime.handler.is_open:
             return item
@@ -86,12 +88,6 @@ class NearDuplicatePipeline(RuntimeComponent):
             return ANY_CLASS
         names = (name for of in type(item).__mro__ for name in (f"{of.__module__}.{of.__qualname__}", of.__name__))
         return next((name for name in names if name in self.fields), None)
-
-    def _note_fields(self, name: str, item: ItemAdapter) -> None:
-        self._unseen_classes.pop(name, None)
-        unseen = self._unseen[name]
-        for field in [field for field in unseen if field in item]:
-            del unseen[field]
 
     def _closed(self) -> None:
         """Say which fields no item had: most likely they are misspelt."""

@@ -71,10 +71,10 @@ class ResponseHandler:
         item_values: ItemValues,
         arguments: CallbackArguments,
         second_fetches: SecondFetches,
-        reporter: Reporter | None,
-        dropped_feed: DroppedFeed | None,
+        reporter: Reporter,
+        dropped_feed: DroppedFeed,
         observations: UrlObservations | None,
-        redesigns: RedesignAlerts | None,
+        redesigns: RedesignAlerts,
     ) -> None:
         self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
         self._stats, self._judge, self._tracker, self._settler = crawl.stats, judge, tracker, settler
@@ -266,15 +266,12 @@ class ResponseHandler:
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
     ) -> None:
-        """Pass a verdict on to the comparison of items, the report, the URL learner and the redesign alerts, if on."""
-        if self._item_values.is_on:
-            self._item_values.page_judged(request, verdict)
-        if self._reporter is not None:
-            self._reporter.sample_page(response, verdict)
+        """Pass a verdict on to the comparison of items, the report, the URL learner and the redesign alerts."""
+        self._item_values.page_judged(request, verdict)
+        self._reporter.sample_page(response, verdict)
         if self._observations is not None:
             self._observations.judged(request, verdict, canonical)
-        if self._redesigns is not None:
-            await self._redesigns.count_page(site, verdict)
+        await self._redesigns.count_page(site, verdict)
 
     async def _record_gone_pages(self, request: Request, response: Response, key: bytes) -> None:
         """Log for later runs which URLs lead to no page any more, or redirect to another for good."""
@@ -298,8 +295,7 @@ class ResponseHandler:
         is_observed = self._settings.mode == "observe"
         other_headline = verdict.other_headline
         self._stats.page_dropped(len(response.body), site, other_headline=other_headline, observed=is_observed)
-        if self._dropped_feed is not None:
-            self._dropped_feed.write(response.url, verdict)
+        self._dropped_feed.write(response.url, verdict)
         if is_observed:
             return
         dropped = NearDuplicatePage(response, verdict)

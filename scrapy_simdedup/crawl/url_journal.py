@@ -236,11 +236,15 @@ _PLAIN_REASONS = frozenset({None, "own_text", "known_view"})
 
 
 class UrlObservations:
-    """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered."""
+    """Notes what each URL led to: for a repeat, its original; for any other page, itself, when it was delivered.
+
+    It is opened before the first request, where URLs are learned from.
+    """
+
+    _journal: UrlJournal
 
     def __init__(self, crawl: Crawl, tasks: BackgroundTasks) -> None:
         self._stats, self._tasks, self._on_store_error = crawl.stats, tasks, crawl.store_failed
-        self._journal: UrlJournal | None = None
         self._awaiting_delivery: dict[tuple[str, int], events.SeenUrl] = {}
         """What is to be noted of pages that are on their way through callback and pipelines."""
         self._former_copies: dict[str, bytes] = {}
@@ -266,7 +270,7 @@ class UrlObservations:
         """Learn from the verdict of a page, whose declared canonical URL is ``canonical``."""
         is_second_try = verdict.reason == "no_item_yet"
         is_plain = verdict.reason in _PLAIN_REASONS or (verdict.kind, verdict.reason) == ("unchanged", "for_links")
-        if self._journal is None or not (is_plain or is_second_try) or verdict.pending is not None:
+        if not (is_plain or is_second_try) or verdict.pending is not None:
             return
         original = verdict.original_key if verdict.is_duplicate else None
         original = self._former_copies.get(verdict.original or "", original) if original is not None else None
@@ -280,20 +284,15 @@ class UrlObservations:
                 self._stats.increment("urls/verified_wrong")
         if request.method != "GET" or len(request.url) > MAX_URL_LENGTH:
             return
-        is_check = request in self._checking
+        about = canonical, request in self._checking
         if original is not None:
-            self._tasks.start(self._note(events.SeenUrl(request.url, original.hex(), canonical, is_check)))
+            self._tasks.start(self._note(events.SeenUrl(request.url, original.hex(), *about)))
         elif page is not None and len(self._awaiting_delivery) < MAX_AWAITED:
             content = verdict.original_key if is_second_try and verdict.original_key else page.key
-            if (
-                verdict.kind == "unchanged"
-                and verdict.original_key != page.key
-                and len(self._former_copies) < MAX_AWAITED
-            ):
+            was_copy = verdict.kind == "unchanged" and verdict.original_key != page.key
+            if was_copy and len(self._former_copies) < MAX_AWAITED:
                 self._former_copies[page.url] = page.key
-            self._awaiting_delivery[page.site, page.id] = events.SeenUrl(
-                request.url, content.hex(), canonical, is_check
-            )
+            self._awaiting_delivery[page.site, page.id] = events.SeenUrl(request.url, content.hex(), *about)
 
     def checks(self, request: Request) -> str | None:
         """The URL whose page a second look, which delivers no known content, should show; None if a request is none."""
@@ -305,7 +304,7 @@ class UrlObservations:
 
     async def content_of(self, url: str) -> bytes | None:
         """The name of the content that a URL led to; None if it was not seen."""
-        content = await self._journal.content_id_of(url) if self._journal is not None else None
+        content = await self._journal.content_id_of(url)
         return None if content is None else bytes.fromhex(content)
 
     def checked(self, request: Request, content: bytes, *, renamed: bool) -> None:
@@ -321,8 +320,7 @@ class UrlObservations:
 
     def sent(self, request: Request) -> None:
         """Mark a request on its way with its URL, which tells, after a redirect, what was requested first."""
-        is_plain = request.method == "GET" and not request.body and len(request.url) <= MAX_URL_LENGTH
-        if self._journal is not None and is_plain:
+        if request.method == "GET" and not request.body and len(request.url) <= MAX_URL_LENGTH:
             request.meta.setdefault(META_REQUESTED_URL, request.url)
 
     def answered(self, request: Request) -> None:
@@ -339,8 +337,6 @@ class UrlObservations:
             self._tasks.start(self._redirected(first, request.url))
 
     async def _redirected(self, first: str, target: str) -> None:
-        if self._journal is None:
-            return
         with reporting_failures(self._on_store_error):
             content = await self._journal.content_id_of(target)
             if content is not None:
@@ -350,8 +346,6 @@ class UrlObservations:
 
     async def _note(self, note: events.SeenUrl) -> None:
         """Write a note of a page, and one of each URL that was redirected to it."""
-        if self._journal is None:
-            return
         notes = [note, *(events.SeenUrl(first, note.content, note.url) for first in self._redirects.pop(note.url, ()))]
         with reporting_failures(self._on_store_error):  # nothing is learned then, so its other URLs are fetched, too
             for seen in notes:

@@ -200,9 +200,10 @@ class UrlChecks:
     callback only if its content is new. A question that gets no answer is taken for one against the rule.
     """
 
+    _learner: UrlLearner
+
     def __init__(self, crawl: Crawl) -> None:
         self._crawler, self._stats = crawl.crawler, crawl.stats
-        self._learner: UrlLearner | None = None
         self._requests: LocalCache[str, dict[str, Any]] = LocalCache(MAX_REMEMBERED)
         """URL → its request as plain values, the latest ones."""
 
@@ -234,7 +235,7 @@ class UrlChecks:
 
     def ask(self) -> int:
         """Schedule the requests for all questions that there are; how many were scheduled."""
-        return sum(self._ask(question) for question in self._learner.questions()) if self._learner is not None else 0
+        return sum(map(self._ask, self._learner.questions()))
 
     def _ask(self, question: Question) -> bool:
         values = self._requests.get(question.url) or self._requests.get(question.doubted_url)

@@ -153,11 +153,6 @@ class SiteClocks:
         """The places that are clocks."""
         return frozenset(place for place, counts in self.places.items() if counts.is_clock)
 
-    def _differed(self, evidence: ClockEvidence, *, by_spot: bool) -> dict[int, int]:
-        """By the digest of an edited line how often its words differed before, or what stands at its spot."""
-        places = [(self.places[at], digest) for at, (_, digest) in evidence.edited.items() if at in self.places]
-        return {digest: counts.differed for counts, digest in places if (counts.beside > 0) is by_spot}
-
     def equal_places(self, evidence: ClockEvidence) -> set[int]:
         """The watched places at which the text of a page is equal."""
         kept = (place for place, counts in self.places.items() if counts.in_table in evidence.kept)
@@ -174,7 +169,10 @@ class SiteClocks:
             return False
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
-        by_words, by_spot = self._differed(evidence, by_spot=False), self._differed(evidence, by_spot=True)
+        by_words, by_spot = dict[int, int](), dict[int, int]()
+        for place, (_, digest) in evidence.edited.items():
+            if counts := self.places.get(place):  # how often the words of a line differed, or what stands at its spot
+                (by_spot if counts.beside > 0 else by_words)[digest] = counts.differed
         for place, (sample, digest) in evidence.edited.items():
             # A line is known by its words or by what stands around it: by what has differed on more pages.
             words, spot = by_words.get(digest, 0), by_spot.get(digest, 0)

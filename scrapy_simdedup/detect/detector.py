@@ -188,21 +188,9 @@ class NearDuplicateDetector:
     ) -> FetchedPage:
         """A page with its fingerprint, to be judged; a body that the site is known to have is not parsed again.
 
-        Args:
-            html: the page.
-            url: the page's URL.
-            key: the page's request fingerprint; None derives one from the URL.
-            site: the site with whose pages it is compared; None takes the URL's.
-            canonical: the canonical URL that the page declares, for ``SIMDEDUP_PREFER``.
-            known_since: when another tool delivered the page, in seconds since the epoch; None if none did. A page of
-                which the store knows nothing else is then unchanged.
-            identity: see :meth:`judge`.
-            handler: the spider and the callback that get the page, if ``SIMDEDUP_CALLBACKS`` is ``same`` for it.
-            is_doubted: whether its verdict was a doubtful one, after which it is judged as if that had not been.
-            asked_for: the key of the original for which it was dropped, if it is fetched again to see what it says.
-            is_filtered: whether its request is one that is made once per run, as those without ``dont_filter`` are.
-            is_whole: whether its end is known to be there; else it is compared with what its URL gave before, and with
-                no other page.
+        Args as those of :meth:`judge`, and as the fields of :class:`~scrapy_simdedup.detect.verdict.FetchedPage`.
+        Without a ``site`` the URL's is taken. A page whose end is not known to be there, as it ``is_whole`` says, is
+        compared with what its URL gave before, and with no other page.
         """
         key, url, site = self._address(url, key, site, html)
         settings = self._page_settings.of(url)
@@ -228,13 +216,7 @@ class NearDuplicateDetector:
     def page_of(
         self, fp: PageFingerprint, *, url: str, key: bytes | None = None, site: str | None = None
     ) -> FetchedPage:
-        """A page whose fingerprint is known, to be judged.
-
-        Args:
-            fp: what :meth:`fingerprint` or :meth:`fingerprint_texts` gave.
-            url: the page's URL.
-            key: the page's request fingerprint; None derives one from the URL.
-            site: the site with whose pages it is compared; None takes the URL's.
+        """A page with the fingerprint that :meth:`fingerprint` or :meth:`fingerprint_texts` gave, to be judged.
 
         Raises:
             FingerprintMismatch: the fingerprint was not made as this detector makes them.

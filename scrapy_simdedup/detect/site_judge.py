@@ -69,35 +69,20 @@ class SiteJudge:
         self._forget()
 
     def begin(self, site: str, *, forget: bool = True) -> None:
-        """Judge the pages of a site from now on.
-
-        Args:
-            site: the site.
-            forget: forget the pages of all other sites, and those that this site has so far. Where sites take turns,
-                nothing may be forgotten.
-        """
+        """Judge the pages of a site from now on, and ``forget`` all that came before, unless sites take turns."""
         if forget:
             self._forget()
         self._site = site
 
     def remember(self, known: Record | SiteNote) -> None:
-        """Take in what a store knows of the current site, before the first page of the site is judged.
-
-        Args:
-            known: a record, or a note of one of :data:`SITE_JOURNALS`; records come in the order of an export.
-        """
+        """Take in what a store knows of the current site before the first page; records in the order of an export."""
         if isinstance(known, SiteNote):
             self._store.notes[known.journal, self._site.encode()] = known.value
         else:
             self._store.remember(self._site, known)
 
     def fingerprint(self, html: str, *, url: str) -> PageFingerprint:
-        """The fingerprint of a page under its settings; never raises for any HTML.
-
-        Args:
-            html: the decoded page.
-            url: the page's URL, which its settings depend on.
-        """
+        """The fingerprint of a page under the settings for its URL; never raises for any HTML."""
         return fingerprint(html, self._page_settings.of(url), self.secret)
 
     def settings_for(self, url: str) -> DedupSettings:
@@ -107,10 +92,7 @@ class SiteJudge:
     def known_fingerprint(self, body: bytes, *, url: str, key: bytes) -> PageFingerprint | None:
         """The fingerprint of a page of the current site with the same bytes, if one is at hand: it saves the parsing.
 
-        Args:
-            body: the :func:`~scrapy_simdedup.fingerprint.make.body_digest` of the page.
-            url: the page's URL.
-            key: the page's request fingerprint.
+        ``body`` is the :func:`~scrapy_simdedup.fingerprint.make.body_digest` of the page.
         """
         index = self._transactions.logs.indexes.known(self._site)
         if index is None or self.settings.looks_for_identity:

@@ -178,20 +178,17 @@ class _ContentUrls:
         if len(self.samples) < MAX_SAMPLES:
             self.samples.append(url[:MAX_SAMPLE_LENGTH])
 
-    def to_row(self) -> list[Any]:
+    def to_row(self) -> dict[str, Any]:
         """The counts as plain values."""
-        paths, tokens = list(self.paths.items()), list(self.tokens.items())
-        marked = None if self.marked is None else self.marked.to_rows()
-        of_records = self.may_be_records, self.said_again, self.copies, sorted(self.texts)
-        return [self.count, self.is_stub, self.samples, paths, tokens, self.other_texts, marked, *of_records]
+        packed = {"paths": list(self.paths.items()), "tokens": list(self.tokens.items()), "texts": sorted(self.texts)}
+        marked = self.marked and self.marked.to_row()
+        return {name: getattr(self, name) for name in self.__slots__} | packed | {"marked": marked}
 
     @classmethod
-    def from_row(cls, row: list[Any]) -> _ContentUrls:
+    def from_row(cls, row: dict[str, Any]) -> _ContentUrls:
         """The counts from the row of :meth:`to_row`."""
-        count, is_stub, samples, paths, tokens, others, marked, may_be_records, said_again, copies, texts = row
-        lines = None if marked is None else MarkedLines.from_rows(marked)
-        of_records = bool(may_be_records), int(said_again), int(copies), set(texts)
-        return cls(int(count), dict(paths), dict(tokens), list(samples), bool(is_stub), int(others), lines, *of_records)
+        unpacked = {"paths": dict(row["paths"]), "tokens": dict(row["tokens"]), "texts": set(row["texts"])}
+        return cls(**row | unpacked | {"marked": row["marked"] and MarkedLines.from_row(row["marked"])})
 
 
 @dataclass(slots=True)
@@ -299,7 +296,7 @@ class StubDetector:
             "run": run,
             "pages": self._pages,
             "walls": sorted(self._walls),
-            "contents": [(content, *urls.to_row()) for content, urls in self._contents.items()],
+            "contents": [(content, urls.to_row()) for content, urls in self._contents.items()],
             "recent": [(content, sorted(tokens)) for content, tokens in self._recent],
             "paths": [(path, known.pages, sorted(known.contents)) for path, known in self._paths.items()],
         }
@@ -314,7 +311,7 @@ class StubDetector:
             if counts["run"] != run:
                 return None
             made._pages, made._walls = int(counts["pages"]), set(counts["walls"])
-            made._contents = {content: _ContentUrls.from_row(row) for content, *row in counts["contents"]}
+            made._contents = {content: _ContentUrls.from_row(row) for content, row in counts["contents"]}
             for content, tokens in counts["recent"]:
                 made._recent.append((content, frozenset(tokens)))
             for path, pages, contents in counts["paths"]:

@@ -126,19 +126,15 @@ class MarkedLines:
         self.amounts += found.has_amount
         self.are_joined |= found.are_joined
 
-    def to_rows(self) -> list[Any]:
+    def to_row(self) -> dict[str, Any]:
         """The counts as plain values."""
-        lines = list(self.lost.items()), list(self.new.items())
-        counts = self.own_words, self.words, self.blocks, self.amounts, self.are_joined
-        return [self.repeats, self.pages, *lines, *counts]
+        lines = {"lost": list(self.lost.items()), "new": list(self.new.items())}
+        return {name: getattr(self, name) for name in self.__slots__} | lines
 
     @classmethod
-    def from_rows(cls, rows: list[Any]) -> MarkedLines:
-        """The counts from the rows of :meth:`to_rows`."""
-        repeats, pages, lost, new, own_words, *counts, are_joined = rows
-        words, blocks, amounts = map(int, counts)
-        lines = Counter(dict(lost)), Counter(dict(new))
-        return cls(int(repeats), int(pages), *lines, float(own_words), words, blocks, amounts, bool(are_joined))
+    def from_row(cls, row: dict[str, Any]) -> MarkedLines:
+        """The counts from the row of :meth:`to_row`."""
+        return cls(**row | {name: Counter(dict(row[name])) for name in ("lost", "new")})
 
     @property
     def are_posts(self) -> bool:

@@ -164,11 +164,12 @@ class FetchedPage(NamedTuple):
     canonical: str | None = None
     """The canonical URL that the page declares; None where it declares none, or nobody asks for it."""
     known_since: float | None = None
-    """When another tool delivered the page, of whose content it remembered nothing; None if none did."""
+    """When another tool delivered the page, of whose content it remembered nothing; None if none did. A page of which
+    the store knows nothing else is then unchanged."""
     handler: str = ""
     """The spider and the callback that get the page; empty where none is known, or where it does not matter."""
     is_doubted: bool = False
-    """Whether it was dropped before in doubt; see :attr:`Verdict.is_doubtful`."""
+    """Whether it was dropped before in doubt, and is judged as if it had not been; see :attr:`Verdict.is_doubtful`."""
     asked_for: bytes | None = None
     """The key of the original for which the page was dropped, where a second fetch is to show whether it changes."""
     is_filtered: bool = False
