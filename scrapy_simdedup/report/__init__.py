@@ -104,14 +104,8 @@ class Stub:
 
     site: str
     url: str
-    pages: int
-    """Pages of the site that have this content, as far as the store knows."""
-    share: float
-    """The share of these pages among all pages of the site, 0..1."""
     shingles: int
     """Distinct runs of words in the content."""
-    sure: bool
-    """Whether the crawl found the stub; else the report suspects one."""
 
 
 @dataclass(frozen=True, slots=True)

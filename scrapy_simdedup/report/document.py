@@ -16,12 +16,13 @@ from itertools import count
 from pathlib import Path
 
 from scrapy_simdedup.display import format_time
-from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, UrlSavings, sections, tallies
+from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, Stub, UrlSavings, sections, tallies
 from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
 from scrapy_simdedup.report.elements import Element, h, replace_invalid_xml, to_html
 from scrapy_simdedup.report.history import read_run_history, savings_from_notes
+from scrapy_simdedup.report.neighbours import fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
-from scrapy_simdedup.store.base import FingerprintStore, Record, live_records
+from scrapy_simdedup.store.base import FingerprintStore, live_records
 
 SECTIONS: dict[str, tuple[str, Callable[[Report], Iterator[Element]]]] = {
     "answer": ("The answer", sections.answer),
@@ -128,7 +129,7 @@ async def build_report(
     runs, totals, times = tallies.RunTally(), tallies.VerdictTally(), tallies.TimelineTally()
     sites, audit = tallies.SiteTally(history), tallies.AuditSample(MAX_AUDITED, compared)
     top, near = TopClusters(MAX_CLUSTERS), NearPages(compared, MAX_CLUSTERS)
-    replay, stubs, read = tallies.Replay(MAX_REPLAYED), list[tuple[str, Record]](), count(1)
+    replay, stubs, read = tallies.Replay(MAX_REPLAYED), list[Stub](), count(1)
     async for site, record in live_records(store, None):
         progress(next(read))
         runs.add(record)
@@ -138,7 +139,8 @@ async def build_report(
             for tally in (sites, top, audit, near, replay):
                 tally.add(site, record)
             if record.state == "stub" and len(stubs) < MAX_CLUSTERS:
-                stubs.append((site, record))
+                fp = fingerprint_of(record)
+                stubs.append(Stub(site, record.url, fp.total if fp else 0))
     clusters = ClusterDetails(top.biggest, MAX_MEMBERS, run)
     for home in clusters.sites | near.sites | (audit.sites if crawl is None else set()):
         async for site, record in live_records(store, home):
@@ -148,7 +150,6 @@ async def build_report(
             near.add_original(site, record)
     counted = totals.kinds if crawl is None else crawl.kinds
     kinds = {kind: counted[kind] for kind in VERDICT_KINDS if counted[kind]}
-    found = clusters.clusters
     return Report(
         store=name,
         run=run,
@@ -165,11 +166,11 @@ async def build_report(
         warnings=(*tallies.find_warnings(totals, settings), *(crawl.warnings if crawl else ())),
         similarities=totals.similarities,
         timeline=times.timeline,
-        clusters=tuple(found),
+        clusters=tuple(clusters.clusters),
         cluster_count=top.total,
         near_pages=near.pages,
         near_count=near.total,
-        stubs=tuple(tallies.find_stubs(stubs, found, sites.rows)),
+        stubs=tuple(stubs),
         sites=sites.rows,
         site_count=sites.count,
         url_savings=(crawl.url_savings if crawl else None)

@@ -261,20 +261,13 @@ def near(report: Report) -> Iterator[Element]:
 
 
 def stubs(report: Report) -> Iterator[Element]:
-    """The section with the stubs: found by the crawl, or suspected."""
+    """The section with the stubs that the crawl found."""
     if not report.stubs:
-        yield h("p", "No short content comes under a large share of a site's URLs.")
+        yield h("p", "No content came under many unrelated URLs.")
         return
-    yield h(
-        "p",
-        "Contents that stand for none: captchas, login pages, soft 404s. Suspected are those that are short, and under "
-        "many of their site's URLs.",
-    )
-    rows = [
-        (link(stub.url), stub.site, stub.pages, stub.share, stub.shingles, "found" if stub.sure else "suspected")
-        for stub in report.stubs
-    ]
-    yield data_table("Stubs and walls", ("Page", "Site", "#pages", "#%of its site", "#shingles", "Status"), rows)
+    yield h("p", "Contents that stand for none: captchas, login pages, soft 404s.")
+    rows = [(link(stub.url), stub.site, stub.shingles) for stub in report.stubs]
+    yield data_table("Stubs and walls", ("Page", "Site", "#shingles"), rows)
 
 
 def audit(report: Report) -> Iterator[Element]:

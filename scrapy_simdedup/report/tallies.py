@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from array import array
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from scrapy_simdedup import report
-from scrapy_simdedup.report.clusters import Cluster, ComparedPages, event_of
+from scrapy_simdedup.report.clusters import ComparedPages, event_of
 from scrapy_simdedup.report.history import RunHistory
 from scrapy_simdedup.report.neighbours import Largest, Reservoir, fingerprint_differences, fingerprint_of
 from scrapy_simdedup.settings import DedupSettings
@@ -21,9 +21,6 @@ TIMELINE_STEPS, MAX_RUNS, MAX_SITE_ROWS, MAX_DRIFT_ROWS = 60, 50, 1_000, 100
 REDESIGN_PAGES, REDESIGN_SHARE = 20, 0.5
 """Known pages of a site that must have been fetched again in one run, and the share of them that must have changed,
 before a redesign is suspected."""
-STUB_MIN_REPEATS, STUB_MIN_SHARE, STUB_MAX_SHINGLES = 20, 0.05, 150
-"""A content is suspected to be a stub if it has at least so many repeats, if they are at least this share of the site's
-pages, and if it has fewer shingles than this."""
 WARNING_SHARE = 0.1
 """Share of the pages from which failures that should be rare are worth a warning."""
 
@@ -206,26 +203,6 @@ def find_warnings(totals: VerdictTally, settings: DedupSettings) -> Iterator[str
             f"The delivery of {totals.states['reserved']:,} pages has not ended: a crawl is still at work, "
             "or was stopped before it did."
         )
-
-
-def find_stubs(
-    sure: Sequence[tuple[str, Record]], clusters: Sequence[Cluster], sites: Sequence[report.SiteRow]
-) -> Iterator[report.Stub]:
-    """The stubs that a crawl found, which are ``sure``, with their sites; and repeated pages that look like stubs."""
-    pages = {row.site: row.pages for row in sites}
-    for site, record in sure:
-        fp = fingerprint_of(record)
-        # Repeats of a stub are not stored, so that a wall does not fill the store.
-        yield report.Stub(site, record.url, 1, 1 / pages.get(site, 1), fp.total if fp else 0, sure=True)
-    for cluster in clusters:
-        share = cluster.repeats / pages[cluster.site] if cluster.site in pages else 0.0
-        if (
-            cluster.representative
-            and cluster.repeats >= STUB_MIN_REPEATS
-            and share >= STUB_MIN_SHARE
-            and cluster.shingles < STUB_MAX_SHINGLES
-        ):
-            yield report.Stub(cluster.site, cluster.representative, cluster.size, share, cluster.shingles, sure=False)
 
 
 class AuditSample:
