@@ -36,67 +36,36 @@ class InvertedIndex:
     ) -> None:
         self._method, self._resemblance = method, resemblance
         self._live_rows, self._comparison_rows = live_rows, comparison_rows
-        self._postings = SortedPostings()
-        self._rows = 0
         self._compact_at = _STEP
+        self._clear()
+
+    def _clear(self) -> None:
+        # An entry is a key in the upper half of a number, and a row in its lower half.
+        self._sorted = np.zeros(0, np.uint64)
+        self._unsorted = np.zeros(0, np.uint64)
+        self._count = self._rows = 0
 
     @property
     def size(self) -> int:
         """Bytes: 9 for each key of a page, and up to four times as many where the same pages change again and again."""
-        return self._postings.size
+        return self._sorted.nbytes + self._unsorted.nbytes
 
     def add(self, row: int, one: np.void) -> None:
-        """Take a page in, in a row that it did not have before."""
+        """Take a page in; a row that was added twice is also found by the keys that it had first."""
         keys = self._method.index_keys(one, self._resemblance)
         if not len(keys):
             return
-        self._postings.add(np.array(row), keys)
+        if self._count + len(keys) > len(self._unsorted):
+            self._merge(len(keys))
+        self._unsorted[self._count : self._count + len(keys)] = _entries(keys) | np.uint64(row)
+        self._count += len(keys)
         self._rows += 1
         if self._rows > self._compact_at:
             self._compact()
 
     def lookup(self, one: np.void) -> tuple[Rows, NDArray[np.intp]]:
         """The rows that share keys with a page, ascending, and how many keys each row shares."""
-        keys = self._method.index_keys(one, self._resemblance)
-        return np.unique(self._postings.rows(keys), return_counts=True)
-
-    def _compact(self) -> None:
-        rows = self._live_rows()
-        if 2 * len(rows) < self._rows:
-            self._postings, self._rows = SortedPostings(), 0
-            self._compact_at = len(rows)
-            for start in range(0, len(rows), _STEP):
-                some = rows[start : start + _STEP]
-                for row, one in zip(some, self._comparison_rows(some), strict=True):
-                    self.add(int(row), one)
-        self._compact_at = self._rows + max(_STEP, len(rows))
-
-
-class SortedPostings:
-    """Numbers → rows in sorted arrays; a row that was added twice is also found by the keys that it had first."""
-
-    def __init__(self) -> None:
-        # An entry is a key in the upper half of a number, and a row in its lower half.
-        self._sorted = np.zeros(0, np.uint64)
-        self._unsorted = np.zeros(0, np.uint64)
-        self._count = 0
-
-    @property
-    def size(self) -> int:
-        """Bytes of the arrays."""
-        return self._sorted.nbytes + self._unsorted.nbytes
-
-    def add(self, rows: NDArray[np.integer], keys: NDArray[np.uint32]) -> None:
-        """Add rows, or more keys of rows: the row of each key, in arrays that broadcast."""
-        entries = (_entries(keys) | rows.astype(np.uint64)).ravel()
-        if self._count + len(entries) > len(self._unsorted):
-            self._merge(len(entries))
-        self._unsorted[self._count : self._count + len(entries)] = entries
-        self._count += len(entries)
-
-    def rows(self, keys: NDArray[np.uint32]) -> Rows:
-        """The rows that have any of some keys, once for each key that they have, in no order."""
-        wanted = distinct(keys)
+        wanted = distinct(self._method.index_keys(one, self._resemblance))
         low = np.searchsorted(self._sorted, _entries(wanted))
         high = np.searchsorted(self._sorted, _entries(wanted) | _ROW, side="right")
         lengths = high - low
@@ -104,8 +73,7 @@ class SortedPostings:
         recent = self._unsorted[: self._count]
         hits = recent[are_among(recent >> _HALF, wanted)]
         found = np.concatenate((self._sorted[starts + np.arange(len(starts))], hits)) & _ROW
-        rows: Rows = found.astype(np.intp)
-        return rows
+        return np.unique(found.astype(np.intp), return_counts=True)
 
     def _merge(self, coming: int) -> None:
         """Sort the unsorted entries in, and make room for one in eight more."""
@@ -113,6 +81,17 @@ class SortedPostings:
         self._sorted.sort(kind="stable")  # merges what is sorted already
         self._unsorted = np.zeros(max(_MIN_BUFFER, coming, len(self._sorted) // _MAX_UNSORTED), np.uint64)
         self._count = 0
+
+    def _compact(self) -> None:
+        rows = self._live_rows()
+        if 2 * len(rows) < self._rows:
+            self._clear()
+            self._compact_at = len(rows)
+            for start in range(0, len(rows), _STEP):
+                some = rows[start : start + _STEP]
+                for row, one in zip(some, self._comparison_rows(some), strict=True):
+                    self.add(int(row), one)
+        self._compact_at = self._rows + max(_STEP, len(rows))
 
 
 def _entries(keys: NDArray[np.uint32]) -> NDArray[np.uint64]:

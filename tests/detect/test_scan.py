@@ -2,13 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from types import SimpleNamespace
+from typing import Any
+
 import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import hamming_search, to_words
-from scrapy_simdedup.detect.inverted_index import SortedPostings
+from scrapy_simdedup.detect.inverted_index import InvertedIndex
 
 
 def columns(numbers: list[int], bits: int) -> NDArray[np.uint64]:
@@ -37,8 +41,10 @@ def test_a_scan_finds_whatever_is_within_the_radius(data: st.DataObject, bits: i
 @given(st.lists(st.lists(st.integers(0, 5), max_size=4), max_size=400), st.lists(st.integers(0, 6), max_size=4))
 def test_rows_come_once_for_each_key_that_they_have(rows: list[list[int]], wanted: list[int]) -> None:
     """However many of them are sorted already."""
-    index = SortedPostings()
+    method: Any = SimpleNamespace(index_keys=lambda keys, _: keys)
+    index = InvertedIndex(method, 0.5, lambda: np.arange(len(rows)), lambda rows: rows)
     for row, keys in enumerate(rows):
-        index.add(np.array(row), np.array(keys, np.uint32))
-    expected = sorted(row for row, keys in enumerate(rows) for key in keys if key in wanted)
-    assert sorted(index.rows(np.array(wanted, np.uint32)).tolist()) == expected
+        index.add(row, np.array(keys, np.uint32))
+    found, counts = index.lookup(np.array(wanted, np.uint32))
+    expected = Counter(row for row, keys in enumerate(rows) for key in keys if key in wanted)
+    assert dict(zip(found.tolist(), counts.tolist(), strict=True)) == expected
