@@ -132,15 +132,14 @@ async def run_clusters(context: Context) -> int:
     options = context.options
     if options.near:
         return await _run_near(context)
-    top = clusters.TopClusters(options.limit)
+    top = clusters.Clusters(options.limit, options.members)
     async with context.open_store() as store:
         async for site, record in context.records(store, options.site, "pages counted"):
             top.add(site, record)
-        details = clusters.ClusterDetails(top.biggest, options.members)
-        for site in details.sites:
+        for site in top.sites:
             async for _, record in context.records(store, site):
-                details.add(site, record)
-    found = details.clusters
+                top.add_member(site, record)
+    found = top.clusters
     data = {"clusters": [asdict(cluster) for cluster in found], "total": top.total}
     context.console.print_answer(data, _cluster_lines(found, top.total, context.console.width))
     return YES if found else NO

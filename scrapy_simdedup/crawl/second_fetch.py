@@ -266,13 +266,11 @@ class DroppedPages:
 
     async def of_killed(self) -> list[Request]:
         """Requests of killed processes, and doubtful ones of processes that ended by themselves."""
-        pages, ended = await self._read()
-        return self._requests([page for page in pages if page.worker not in ended or page.is_doubtful])
+        return await self._requests(lambda page, ended: page.worker not in ended or page.is_doubtful)
 
     async def of_ended(self, originals: set[Original]) -> list[Request]:
         """Requests of ended processes, for pages that were dropped for one of these originals."""
-        pages, _ = await self._read()
-        return self._requests([page for page in pages if (page.site, page.original) in originals])
+        return await self._requests(lambda page, _: (page.site, page.original) in originals)
 
     async def close(self) -> None:
         """Write which pages were fetched again, and that this process has ended."""
@@ -290,7 +288,7 @@ class DroppedPages:
         ended: set[str] = set()
         async for raw in whole_journal(self._store, self._journal):
             try:
-                note = events.decode_dropped_event(raw) if raw else None
+                note = events.decode_event(raw, events.DROPPED_EVENTS) if raw else None
             except ValueError:  # the other notes are worth no less for it
                 logger.warning("A note about a dropped page cannot be read")
                 continue
@@ -303,9 +301,10 @@ class DroppedPages:
         at_work = {ours} | {worker for worker, beat in beats.items() if is_alive(worker, beat, now)} - ended
         return [page for page in pages if page.worker not in at_work], ended
 
-    def _requests(self, pages: list[events.DroppedPage]) -> list[Request]:
+    async def _requests(self, are_wanted: Callable[[events.DroppedPage, set[str]], bool]) -> list[Request]:
+        pages, ended = await self._read()
         made: list[Request] = []
-        for page in pages[-MAX_REQUESTS:]:
+        for page in [page for page in pages if are_wanted(page, ended)][-MAX_REQUESTS:]:
             try:
                 request = request_from_dict(dict(page.request), spider=self._crawler.spider)
             except (ValueError, TypeError):

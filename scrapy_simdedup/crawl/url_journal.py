@@ -5,6 +5,7 @@ from __future__ import annotations
 import logging
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from weakref import WeakSet
 
@@ -88,7 +89,8 @@ class UrlJournal:
     async def record_skipped(self, note: events.SkippedUrl) -> bool:
         """Note that a request is not made; False if it has to be, as another one for its URL was skipped."""
         journal, key = events.journal_name(self.run, site_of(note.url)), events.event_key(note.url)
-        there = events.decode_url_event(await self._store.put_note(journal, key, bytes(note), once=True))
+        raw = await self._store.put_note(journal, key, bytes(note), once=True)
+        there = events.decode_event(raw, events.URL_EVENTS)
         return isinstance(there, events.SeenUrl) or there.request == note.request
 
     async def content_id_of(self, url: str) -> str | None:
@@ -138,7 +140,7 @@ class UrlJournal:
 
     async def _note_of(self, url: str) -> events.UrlEvent | None:
         raw = await self._store.get_note(events.journal_name(self.run, site_of(url)), events.event_key(url))
-        return None if raw is None else events.decode_url_event(raw)
+        return None if raw is None else events.decode_event(raw, events.URL_EVENTS)
 
     async def _read(self, site: str) -> None:
         is_being_read = site in self._reading
@@ -173,7 +175,7 @@ class UrlJournal:
         for raw in values:
             self._notes_read += 1
             try:
-                readmitted += self._apply_note(events.decode_url_event(raw))
+                readmitted += self._apply_note(events.decode_event(raw, events.URL_EVENTS))
             except Exception:  # the other notes are worth no less for it
                 logger.exception("A note about a URL teaches nothing")
         if readmitted:
@@ -210,19 +212,13 @@ async def delete_stale_journals(store: FingerprintStore, run: str) -> None:
         of_run, site = events.split_journal_name(name)
         if site == events.EVENTS or of_run == run or spider_of(of_run) != spider_of(run):
             continue
-        worker = _worker_of_run(
-            await store.get_note(events.event_journal(of_run), events.event_key(events.RunStarted.__name__))
-        )
+        raw = await store.get_note(events.event_journal(of_run), events.event_key(events.RunStarted.__name__))
+        note = None
+        with suppress(ValueError):  # what cannot be read does not tell that the run is over
+            note = events.decode_event(raw, events.PAGE_EVENTS) if raw is not None else None
+        worker = note.worker if isinstance(note, events.RunStarted) else None
         if worker and not is_alive(worker, beats.get(worker), time.time()):
             await store.delete_journal(name)
-
-
-def _worker_of_run(raw: bytes | None) -> str | None:
-    try:
-        note = events.decode_event(raw) if raw is not None else None
-    except ValueError:  # what cannot be read does not tell that the run is over
-        return None
-    return note.worker if isinstance(note, events.RunStarted) else None
 
 
 META_REQUESTED_URL = "simdedup_asked"

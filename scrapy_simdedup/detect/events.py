@@ -112,7 +112,7 @@ class PageCompared(SiteEvent):
 
 
 HistoryEvent: TypeAlias = RunStarted | ContentLeft | SiteChangeCounts | SiteRedesigned | PageCompared
-_EVENT_TYPES: dict[str, type[HistoryEvent]] = {
+PAGE_EVENTS: dict[str, type[HistoryEvent]] = {
     "began": RunStarted,
     "left": ContentLeft,
     "changes": SiteChangeCounts,
@@ -154,7 +154,7 @@ class SkippedUrl(Event):
 
 
 UrlEvent: TypeAlias = SeenUrl | SkippedUrl
-_URL_EVENT_TYPES: dict[str, type[UrlEvent]] = {"seen": SeenUrl, "skipped": SkippedUrl}
+URL_EVENTS: dict[str, type[UrlEvent]] = {"seen": SeenUrl, "skipped": SkippedUrl}
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,9 +179,8 @@ class WorkerEnded(Event):
     worker: str
 
 
-DroppedEvent: TypeAlias = DroppedPage | WorkerEnded
-_DROPPED_EVENT_TYPES: dict[str, type[DroppedEvent]] = {"dropped": DroppedPage, "ended": WorkerEnded}
-_TYPES: tuple[Mapping[str, type[Event]], ...] = (_EVENT_TYPES, _URL_EVENT_TYPES, _DROPPED_EVENT_TYPES)
+DROPPED_EVENTS: dict[str, type[DroppedPage | WorkerEnded]] = {"dropped": DroppedPage, "ended": WorkerEnded}
+_TYPES: tuple[Mapping[str, type[Event]], ...] = (PAGE_EVENTS, URL_EVENTS, DROPPED_EVENTS)
 
 
 def journal_name(run: str, site: str) -> str:
@@ -211,35 +210,20 @@ def event_key(*about: str) -> bytes:
     return blake2b("\0".join(about).encode("utf-8", "surrogatepass"), digest_size=16).digest()
 
 
-def decode_event(raw: bytes) -> HistoryEvent:
-    """The page event that was encoded; a ValueError if the bytes are none."""
-    return _from_json(raw, _EVENT_TYPES)
-
-
-def decode_url_event(raw: bytes) -> UrlEvent:
-    """The URL event that was encoded; a ValueError if the bytes are none."""
-    return _from_json(raw, _URL_EVENT_TYPES)
-
-
-def decode_dropped_event(raw: bytes) -> DroppedEvent:
-    """The event of a dropped page that was encoded; a ValueError if the bytes are none."""
-    return _from_json(raw, _DROPPED_EVENT_TYPES)
-
-
 async def known_events(
-    store: FingerprintStore, journal: str, decode: Callable[[bytes], AnyEvent]
+    store: FingerprintStore, journal: str, types: Mapping[str, type[AnyEvent]]
 ) -> AsyncIterator[AnyEvent]:
     """The events of a journal; notes that cannot be read, as they are of a later version, are left out."""
     async for raw in whole_journal(store, journal):
         try:
-            event = decode(raw)
+            event = decode_event(raw, types)
         except ValueError:
             continue
         yield event
 
 
-def _from_json(raw: bytes, types: Mapping[str, type[AnyEvent]]) -> AnyEvent:
-    """The event that was packed as a list, of the name of its type and the values of its fields; else a ValueError."""
+def decode_event(raw: bytes, types: Mapping[str, type[AnyEvent]]) -> AnyEvent:
+    """The event of one of some types that was encoded; a ValueError if the bytes are none."""
     try:
         name, *values = json.loads(raw, object_hook=_unpack)
         return types[name](*values)

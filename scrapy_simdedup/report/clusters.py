@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from dataclasses import dataclass, field
 from hashlib import blake2b
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
-from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event, known_events
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PAGE_EVENTS, PageCompared, known_events
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.report.neighbours import Largest, fingerprint_differences, fingerprint_of
@@ -48,30 +48,39 @@ class Cluster:
     """Distinct runs of words in the representative's content; 0 where that is not known."""
 
 
-class ClusterSize(NamedTuple):
-    """A cluster after the first reading: how many repeats it has, and which pages belong to it by their keys."""
+@dataclass(slots=True)
+class _ClusterPages:
+    """What is known of one cluster."""
 
-    repeats: int
-    """About how many pages the cluster has besides its first."""
     site: str
     key: bytes
     replacements: tuple[bytes, ...]
     """The keys of the pages that took the first page's place."""
+    first: Record | None = None
+    representative: Record | None = None
+    """The newest page that took the first page's place, else the first page if it was delivered."""
+    pages: int = 0
+    members: list[Record] = field(default_factory=list)
 
 
-class TopClusters:
-    """The first reading: add all records, site by site, then take at most ``limit`` of the :attr:`biggest` clusters."""
+class Clusters:
+    """The biggest clusters of a store: add all records, site by site, then those of :attr:`sites` as members.
 
-    def __init__(self, limit: int) -> None:
+    Of each cluster some ``members`` are shown, and the repeats of one run, or of all.
+    """
+
+    def __init__(self, limit: int, members: int, run: str | None = None) -> None:
+        self._members, self._run = members, run
         self._site = ""
         self._repeats: Counter[bytes] = Counter()
         self._replacements: dict[bytes, bytes] = {}
         """By the key of a page that took the place of a cluster's first page: the key of the first page."""
-        self._biggest: Largest[ClusterSize] = Largest(limit)
+        self._biggest: Largest[_ClusterPages] = Largest(limit)
+        self._found: dict[tuple[str, bytes], _ClusterPages] = {}
         self.total: int = 0
 
     def add(self, site: str, record: Record) -> None:
-        """Count one record."""
+        """The first reading: count one record."""
         if site != self._site:
             self._end_site()
             self._site = site
@@ -81,12 +90,6 @@ class TopClusters:
         if record.state != "duplicate":
             self._replacements[record.key] = record.original
 
-    @property
-    def biggest(self) -> list[ClusterSize]:
-        """The clusters with the most repeats, these first; all records must have been added."""
-        self._end_site()
-        return sorted(self._biggest, key=lambda found: (-found.repeats, found.site, found.key))
-
     def _end_site(self) -> None:
         replacements: defaultdict[bytes, list[bytes]] = defaultdict(list)
         for replacement, first in self._replacements.items():
@@ -94,36 +97,20 @@ class TopClusters:
             replacements[first].append(replacement)
         self.total += len(self._repeats)
         for first, repeats in self._repeats.items():
-            found = ClusterSize(repeats, self._site, first, tuple(replacements.get(first, ())))
+            found = _ClusterPages(self._site, first, tuple(replacements.get(first, ())))
             self._biggest.add((repeats, self._site, first), found)
         self._repeats.clear()
         self._replacements.clear()
 
+    @property
+    def sites(self) -> set[str]:
+        """The sites that must be read again, for members."""
+        self._end_site()
+        self._found = {(big.site, key): big for big in self._biggest for key in (big.key, *big.replacements)}
+        return {site for site, _ in self._found}
 
-@dataclass(slots=True)
-class _ClusterPages:
-    """The details of one cluster, from the second reading."""
-
-    key: bytes
-    first: Record | None = None
-    representative: Record | None = None
-    """The newest page that took the first page's place, else the first page if it was delivered."""
-    pages: int = 0
-    members: list[Record] = field(default_factory=list)
-
-
-class ClusterDetails:
-    """The second reading: the biggest clusters, some members of each, and the repeats of one run, or of all."""
-
-    def __init__(self, biggest: list[ClusterSize], members: int, run: str | None = None) -> None:
-        self._biggest, self._members, self._run = biggest, members, run
-        self._found = {(big.site, big.key): _ClusterPages(big.key) for big in biggest}
-        self._found |= {(big.site, key): self._found[big.site, big.key] for big in biggest for key in big.replacements}
-        self.sites: set[str] = {big.site for big in biggest}
-        """The sites whose records must be added."""
-
-    def add(self, site: str, record: Record) -> None:
-        """Take in a record, if it belongs to a cluster."""
+    def add_member(self, site: str, record: Record) -> None:
+        """The second reading: take in a record, if it belongs to a cluster."""
         own = self._found.get((site, record.key))
         if own is not None and own.key == record.key and record.state != "released":
             own.first = record
@@ -142,7 +129,8 @@ class ClusterDetails:
     @property
     def clusters(self) -> list[Cluster]:
         """The clusters, the biggest first."""
-        clusters = (_cluster(big, self._found[big.site, big.key], self._members, self._run) for big in self._biggest)
+        in_order = sorted(self._biggest, key=lambda found: (found.site, found.key))
+        clusters = (_cluster(found, self._members, self._run) for found in in_order)
         return sorted((cluster for cluster in clusters if cluster.repeats), key=lambda cluster: -cluster.repeats)
 
 
@@ -150,7 +138,7 @@ def _representative_rank(record: Record) -> tuple[bool, int]:
     return record.original is not None, record.id
 
 
-def _cluster(big: ClusterSize, found: _ClusterPages, members: int, run: str | None) -> Cluster:
+def _cluster(found: _ClusterPages, members: int, run: str | None) -> Cluster:
     representative = found.representative or found.first
     fp = fingerprint_of(representative)
     repeats = found.pages
@@ -158,8 +146,8 @@ def _cluster(big: ClusterSize, found: _ClusterPages, members: int, run: str | No
         repeats -= 1
     shown = [member for member in found.members if representative is None or member.id != representative.id][:members]
     return Cluster(
-        id=blake2b(big.site.encode("utf-8", "surrogatepass") + b"\0" + big.key, digest_size=6).hexdigest(),
-        site=big.site,
+        id=blake2b(found.site.encode("utf-8", "surrogatepass") + b"\0" + found.key, digest_size=6).hexdigest(),
+        site=found.site,
         original=None if found.first is None else found.first.url,
         representative=None if representative is None else representative.url,
         size=repeats + (representative is not None),
@@ -207,7 +195,7 @@ class NearPage:
 async def read_compared_pages(store: FingerprintStore, site: str | None = None) -> ComparedPages:
     """What runs noted of the compared pages of a site (None: all sites), by site and key, the newest event of each."""
     newest: Largest[PageCompared] = Largest(MAX_HELD)
-    async for event in known_events(store, COMPARED_JOURNAL, decode_event):
+    async for event in known_events(store, COMPARED_JOURNAL, PAGE_EVENTS):
         if isinstance(event, PageCompared) and site in {None, event.site}:
             newest.add(event.at, event)
     return {(event.site, event.key): event for event in reversed(list(newest))}

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from scrapy_simdedup.display import format_time
 from scrapy_simdedup.report import VERDICT_KINDS, AuditedPair, Report, Savings, Stub, UrlSavings, sections, tallies
-from scrapy_simdedup.report.clusters import ClusterDetails, NearPages, TopClusters, read_compared_pages
+from scrapy_simdedup.report.clusters import Clusters, NearPages, read_compared_pages
 from scrapy_simdedup.report.elements import Element, h, replace_invalid_xml, to_html
 from scrapy_simdedup.report.history import read_run_history, savings_from_notes
 from scrapy_simdedup.report.neighbours import fingerprint_of
@@ -128,7 +128,7 @@ async def build_report(
     compared = await read_compared_pages(store)
     runs, totals, times = tallies.RunTally(), tallies.VerdictTally(), tallies.TimelineTally()
     sites, audit = tallies.SiteTally(history), tallies.AuditSample(MAX_AUDITED, compared)
-    top, near = TopClusters(MAX_CLUSTERS), NearPages(compared, MAX_CLUSTERS)
+    clusters, near = Clusters(MAX_CLUSTERS, MAX_MEMBERS, run), NearPages(compared, MAX_CLUSTERS)
     replay, stubs, read = tallies.Replay(MAX_REPLAYED), list[Stub](), count(1)
     async for site, record in live_records(store, None):
         progress(next(read))
@@ -136,16 +136,15 @@ async def build_report(
         if run is None or record.run == run:
             totals.add(record)
             times.add(record)
-            for tally in (sites, top, audit, near, replay):
+            for tally in (sites, clusters, audit, near, replay):
                 tally.add(site, record)
             if record.state == "stub" and len(stubs) < MAX_CLUSTERS:
                 fp = fingerprint_of(record)
                 stubs.append(Stub(site, record.url, fp.total if fp else 0))
-    clusters = ClusterDetails(top.biggest, MAX_MEMBERS, run)
     for home in clusters.sites | near.sites | (audit.sites if crawl is None else set()):
         async for site, record in live_records(store, home):
             progress(next(read))
-            clusters.add(site, record)
+            clusters.add_member(site, record)
             audit.add_original(site, record)
             near.add_original(site, record)
     counted = totals.kinds if crawl is None else crawl.kinds
@@ -167,7 +166,7 @@ async def build_report(
         similarities=totals.similarities,
         timeline=times.timeline,
         clusters=tuple(clusters.clusters),
-        cluster_count=top.total,
+        cluster_count=clusters.total,
         near_pages=near.pages,
         near_count=near.total,
         stubs=tuple(stubs),

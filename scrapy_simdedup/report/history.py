@@ -77,7 +77,7 @@ async def read_run_history(store: FingerprintStore, *, run: str | None = None, s
         of_run, kind = events.split_journal_name(name)
         if kind != events.EVENTS or of_run in {events.COMPARED, events.REMEMBERED} or run not in {None, of_run}:
             continue
-        async for note in events.known_events(store, name, events.decode_event):
+        async for note in events.known_events(store, name, events.PAGE_EVENTS):
             history.add(note, site)
     return history
 
@@ -108,7 +108,7 @@ async def savings_from_notes(
             or site not in {None, of_site}
         ):
             continue
-        async for note in events.known_events(store, name, events.decode_url_event):
+        async for note in events.known_events(store, name, events.URL_EVENTS):
             if isinstance(note, events.SeenUrl):
                 seen += 1
                 learner.observe(note.url, note.content)

@@ -12,7 +12,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import DedupSettings
-from scrapy_simdedup.report.clusters import Cluster, ClusterDetails, TopClusters
+from scrapy_simdedup.report.clusters import Cluster, Clusters
 from scrapy_simdedup.signals import better_copy_found, near_duplicate_dropped
 from scrapy_simdedup.store import store_by_url
 
@@ -127,15 +127,16 @@ async def test_a_key_that_raises_costs_no_page(site: Site) -> None:
 async def clusters(store: str) -> list[Cluster]:
     opened = store_by_url(store)
     await opened.open()
-    counting = TopClusters(10)
-    records = [found async for found in opened.records()]
+    found = Clusters(10, 10)
+    records = [record async for record in opened.records()]
     for site, record in records:
-        counting.add(site, record)
-    collecting = ClusterDetails(counting.biggest, 10)
+        found.add(site, record)
+    sites = found.sites
     for site, record in records:
-        collecting.add(site, record)
+        if site in sites:
+            found.add_member(site, record)
     await opened.close()
-    return collecting.clusters
+    return found.clusters
 
 
 @pytest.mark.parametrize("against", ["run", "history"])

@@ -15,7 +15,7 @@ from lxml.html import fromstring
 
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.crawl.url_journal import UrlJournal
-from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event, pack_value
+from scrapy_simdedup.detect.events import URL_EVENTS, SeenUrl, SkippedUrl, decode_event, pack_value
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.store.base import FingerprintStore
 from scrapy_simdedup.store.memory import MemoryStore
@@ -155,7 +155,7 @@ async def test_a_note_that_cannot_be_read_costs_no_other(caplog: pytest.LogCaptu
 )
 def test_what_a_request_holds_comes_back_as_it_was(value: object) -> None:
     note = SkippedUrl("http://a/", "http://b/", "query:x in a", "worker", {"url": "http://a/", "meta": {"x": value}})
-    back = decode_url_event(bytes(note))
+    back = decode_event(bytes(note), URL_EVENTS)
     assert back == note
     assert isinstance(back, SkippedUrl)
     assert type(back.request["meta"]["x"]) is type(value)
@@ -195,7 +195,7 @@ def test_what_would_come_back_as_something_else_does_not_pass(value: object) -> 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b'["seen"]', b'["other", 1]', b"\xff", b"1"])
 def test_bytes_that_are_no_note_are_an_error(raw: bytes) -> None:
     with pytest.raises(ValueError, match=r"no event|Expecting|not enough"):
-        decode_url_event(raw)
+        decode_event(raw, URL_EVENTS)
 
 
 @pytest.mark.parametrize("renamed", [False, True])

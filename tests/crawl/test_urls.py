@@ -20,7 +20,7 @@ from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl import url_readmission
 from scrapy_simdedup.crawl.url_journal import UrlJournal
-from scrapy_simdedup.detect.events import SeenUrl, SkippedUrl, decode_url_event
+from scrapy_simdedup.detect.events import URL_EVENTS, SeenUrl, SkippedUrl, decode_event
 from scrapy_simdedup.errors import SettingError, StoreError
 from scrapy_simdedup.store.memory import MemoryStore
 from scrapy_simdedup.store.sqlite import SqliteStore
@@ -487,7 +487,7 @@ async def test_a_request_that_is_lost_is_made_like_one_of_its_site_or_named_in_t
     async def is_gone(self: SqliteStore, journal: str, key: bytes) -> bytes | None:
         note = await real(self, journal, key)
         if note is not None and note.startswith(b'["skipped"'):
-            gone.append(decode_url_event(note).url)
+            gone.append(decode_event(note, URL_EVENTS).url)
             return None
         return note
 

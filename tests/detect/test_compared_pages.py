@@ -10,7 +10,7 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from helpers.report_records import record
-from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PageCompared, decode_event
+from scrapy_simdedup.detect.events import COMPARED_JOURNAL, PAGE_EVENTS, PageCompared, decode_event
 from scrapy_simdedup.detect.names import RunContext
 from scrapy_simdedup.detect.site_logs import MAX_COMPARED_PER_SITE, EventLog
 from scrapy_simdedup.detect.verdict import FetchedPage, Verdict
@@ -61,7 +61,7 @@ async def test_near_pages_are_noted_and_dropped_ones_if_they_had_words_of_their_
     event = found["a.example", b"near"]
     assert (event.original, event.similarity, event.reason) == ("http://a.example/a", 0.97, "own_text")
     assert (event.own_words, event.dropped, event.run, event.at) == (23, False, "monday", 1_000.0)
-    assert decode_event(bytes(event)) == event
+    assert decode_event(bytes(event), PAGE_EVENTS) == event
 
 
 @on_asyncio
@@ -75,7 +75,7 @@ async def test_a_site_has_so_many_places_in_all_its_runs() -> None:
             await log.page_compared(fetched(f"{run} dropped {number}", run), DROPPED)
         await log.page_compared(fetched(f"{run} own", run), NEAR)
         await log.page_compared(fetched("one", run, "b.example"), NEAR)
-    events = [decode_event(raw) async for raw in whole_journal(store, COMPARED_JOURNAL)]
+    events = [decode_event(raw, PAGE_EVENTS) async for raw in whole_journal(store, COMPARED_JOURNAL)]
     near = [event for event in events if isinstance(event, PageCompared) and event.site == "a.example"]
     assert MAX_COMPARED_PER_SITE < len(near) <= 2 * MAX_COMPARED_PER_SITE + 2
     assert {event.run for event in near if not event.dropped} == {"monday", "tuesday"}

@@ -13,7 +13,7 @@ from scrapy import Request, Spider
 
 from helpers.pages import page
 from helpers.site_server import Site
-from scrapy_simdedup.detect.events import EVENTS, UrlEvent, decode_url_event, split_journal_name
+from scrapy_simdedup.detect.events import EVENTS, URL_EVENTS, UrlEvent, decode_event, split_journal_name
 
 VARIANTS = ("", "&sid={token}", "&ref=home", "&utm_source=mail", "&view=full")
 PER_LISTING = 20
@@ -120,4 +120,4 @@ def url_notes(store: Path) -> list[UrlEvent]:
     with closing(sqlite3.connect(store)) as db:
         named = [(*split_journal_name(name), value) for name, value in db.execute(notes)]
     # What is known of a site is of no run.
-    return [decode_url_event(value) for run, site, value in named if run and site != EVENTS]
+    return [decode_event(value, URL_EVENTS) for run, site, value in named if run and site != EVENTS]

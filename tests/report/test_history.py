@@ -8,7 +8,7 @@ import pytest
 
 from helpers.on_asyncio import on_asyncio
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
-from scrapy_simdedup.detect.events import ContentLeft, SiteChangeCounts, SiteRedesigned, decode_event
+from scrapy_simdedup.detect.events import PAGE_EVENTS, ContentLeft, SiteChangeCounts, SiteRedesigned, decode_event
 from scrapy_simdedup.detect.site_logs import EventLog
 from scrapy_simdedup.report.history import read_run_history
 from scrapy_simdedup.store.base import FingerprintStore
@@ -63,7 +63,7 @@ async def test_the_first_worker_that_finds_a_redesign_is_believed() -> None:
     ids=lambda note: type(note).__name__,
 )
 def test_a_note_is_read_as_it_was_written(note: Any) -> None:
-    assert decode_event(bytes(note)) == note
+    assert decode_event(bytes(note), PAGE_EVENTS) == note
 
 
 @pytest.mark.parametrize("raw", [b"", b"{}", b"[]", b'["later",1]', b'["left"]', b'["began",1,2,3]', b"\xff"])
