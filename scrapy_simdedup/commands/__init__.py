@@ -22,17 +22,7 @@ BELOW_CMDLINE_PRIORITY = 39
 @cache
 def actions() -> dict[str, Action]:
     """The actions by their names; each is defined at the end of a module of this package."""
-    from scrapy_simdedup.commands import (  # noqa: PLC0415 - see the top
-        batch,
-        calibrate,
-        changes,
-        compare,
-        dedupe,
-        explain,
-        forget,
-        overview,
-        transfer,
-    )
+    from scrapy_simdedup.commands import batch, calibrate, changes, compare, dedupe, explain, forget, overview, transfer  # noqa: PLC0415 - see the top
 
     return {
         "compare": compare.COMPARE,

@@ -10,15 +10,7 @@ from contextlib import suppress
 from dataclasses import asdict
 
 from scrapy_simdedup.batch.files import open_input, open_output
-from scrapy_simdedup.commands.console import (
-    YES,
-    Action,
-    Context,
-    StyledLine,
-    format_table,
-    option,
-    positive_int,
-)
+from scrapy_simdedup.commands.console import YES, Action, Context, StyledLine, format_table, option, positive_int
 from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import FingerprintMismatch, SimdedupError
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint

@@ -160,10 +160,9 @@ def _read(name: str) -> NamedPage:
 
 class _Fetcher(Spider):
     name = "simdedup"
-
-    def __init__(self, urls: Sequence[str], pages: dict[str, str], problems: list[str], **kwargs: Any) -> None:
-        super().__init__(**kwargs)
-        self.urls, self.pages, self.problems = urls, pages, problems
+    urls: Sequence[str]
+    pages: dict[str, str]
+    problems: list[str]
 
     async def start(self) -> AsyncIterator[Request]:
         for url in self.urls:

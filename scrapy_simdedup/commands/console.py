@@ -12,7 +12,7 @@ import time
 import traceback
 from argparse import ArgumentParser, ArgumentTypeError, Namespace
 from collections.abc import AsyncIterator, Callable, Coroutine, Iterable, Iterator, Sequence
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from typing import IO, Any, TextIO
@@ -203,48 +203,6 @@ def _cell(value: object) -> str:
     return str(value)
 
 
-class Progress:
-    """The progress of a long task on a stream: a bar on a terminal, a line now and then in a file.
-
-    A ``with`` gives :meth:`show`, and clears the line of a terminal in the end.
-    """
-
-    def __init__(self, stream: TextIO, what: str, share: Callable[[int], float] | None) -> None:
-        self._stream, self._what, self._share, self._terminal = stream, what, share, _is_terminal(stream)
-        self._pause = TERMINAL_INTERVAL if self._terminal else FILE_INTERVAL
-        self._start = self._shown_at = time.monotonic()
-        self._signs = ("█", "░") if (stream.encoding or "utf-8").lower().startswith("utf") else ("#", "-")
-
-    def show(self, done: int) -> None:
-        """Show the number done; nothing is shown before the first interval is over."""
-        now = time.monotonic()
-        if now - self._shown_at >= self._pause:
-            self._shown_at = now
-            text = self._text(done, now - self._start)
-            self._stream.write(
-                CLEAR_LINE + text[: shutil.get_terminal_size().columns - 1] if self._terminal else f"{text}\n"
-            )
-            self._stream.flush()
-
-    def __enter__(self) -> Callable[[int], None]:
-        return self.show
-
-    def __exit__(self, *_: object) -> None:
-        if self._terminal and self._shown_at != self._start:
-            self._stream.write(CLEAR_LINE)
-            self._stream.flush()
-
-    def _text(self, done: int, seconds: float) -> str:
-        text = f"{done:,} {self._what}, {done / max(seconds, 1e-6):,.0f} per second"
-        share = self._share(done) if self._share else 0.0
-        if not 0 < share <= 1:  # more than all: it was read once more, or grew meanwhile
-            return text
-        full, empty = self._signs
-        bar = (full * round(share * BAR_WIDTH)).ljust(BAR_WIDTH, empty) + "  " if self._terminal else ""
-        left = timedelta(seconds=round(seconds * (1 - share) / share))
-        return f"{bar}{share:4.0%}  {text}, {left} left"
-
-
 def read_share(file: IO[bytes]) -> Callable[[int], float] | None:
     """A function that gives the share of a file that was read, compressed or not; None for a pipe: it has no size."""
     raw = getattr(file, "fileobj", file)
@@ -287,15 +245,43 @@ class Console:
         """Characters per line of a terminal; anything else has no limit."""
         return shutil.get_terminal_size().columns if self.out.isatty() else 10_000
 
-    def progress(self, what: str, total: int | None = None, share: Callable[[int], float] | None = None) -> Progress:
-        """Show the progress of a long task; the function that this gives is called with the number done.
+    @contextmanager
+    def progress(
+        self, what: str, total: int | None = None, share: Callable[[int], float] | None = None
+    ) -> Iterator[Callable[[int], None]]:
+        """Show the progress of a long task: a bar on a terminal, a line now and then in a file.
 
-        ``what`` are the things that are counted, such as ``"pages read"``; their number at the end is the
-        ``total``, where it is known. Else ``share`` may give the share of the task that is done.
+        The function that this gives is called with the number done; nothing is shown before the first interval is over.
+        ``what`` are the things that are counted, such as ``"pages read"``; their number at the end is the ``total``,
+        where it is known. Else ``share`` may give the share of the task that is done.
         """
-        if total:
-            share = lambda done: done / total  # noqa: E731
-        return Progress(self.err, what, share)
+        is_terminal, start = _is_terminal(self.err), time.monotonic()
+        shown_at = start
+
+        def show(done: int) -> None:
+            nonlocal shown_at
+            now = time.monotonic()
+            if now - shown_at >= (TERMINAL_INTERVAL if is_terminal else FILE_INTERVAL):
+                shown_at = now
+                text = f"{done:,} {what}, {done / (now - start):,.0f} per second"
+                part = done / total if total else share(done) if share else 0.0
+                if 0 < part <= 1:  # else it was read once more, or grew meanwhile
+                    left = timedelta(seconds=round((now - start) * (1 - part) / part))
+                    text = f"{self._bar(part) if is_terminal else ''}{part:4.0%}  {text}, {left} left"
+                columns = shutil.get_terminal_size().columns - 1
+                self.err.write(CLEAR_LINE + text[:columns] if is_terminal else f"{text}\n")
+                self.err.flush()
+
+        try:
+            yield show
+        finally:
+            if is_terminal and shown_at != start:
+                self.err.write(CLEAR_LINE)
+                self.err.flush()
+
+    def _bar(self, part: float) -> str:
+        full, empty = ("█", "░") if (self.err.encoding or "utf-8").lower().startswith("utf") else ("#", "-")
+        return (full * round(part * BAR_WIDTH)).ljust(BAR_WIDTH, empty) + "  "
 
 
 def _is_terminal(stream: TextIO) -> bool:

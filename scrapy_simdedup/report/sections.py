@@ -222,21 +222,17 @@ def _cluster(cluster: Cluster, *, unfolded: bool) -> Element:
         pages += [": ", link(cluster.representative)]
     if cluster.original and cluster.original != cluster.representative:
         pages += [", first ", link(cluster.original)]
-    return h(
-        "details",
-        h("summary", f"{cluster.repeats:,} × {shown_url(cluster.representative or MISSING_PAGE)}"),
-        h("p", pages),
-        _members(cluster),
-        open="" if unfolded else None,
-    )
-
-
-def _members(cluster: Cluster) -> Element:
     rows: list[tuple[Child | float, ...]] = [
         (link(member.url), member.similarity, ", ".join(member.differs) or "unknown") for member in cluster.members
     ]
     shown = f"{len(rows)} of its {cluster.repeats:,} repeats" if len(rows) < cluster.repeats else "Its repeats"
-    return data_table(f"{shown} on {cluster.site}", ("Repeat", "#similarity", "Differs in"), rows)
+    return h(
+        "details",
+        h("summary", f"{cluster.repeats:,} × {shown_url(cluster.representative or MISSING_PAGE)}"),
+        h("p", pages),
+        data_table(f"{shown} on {cluster.site}", ("Repeat", "#similarity", "Differs in"), rows),
+        open="" if unfolded else None,
+    )
 
 
 def near(report: Report) -> Iterator[Element]:
