@@ -8,7 +8,7 @@ from collections.abc import Callable
 from dataclasses import replace
 
 from scrapy_simdedup.commands.console import NO, YES, Action, Context, option
-from scrapy_simdedup.crawl.items import forgotten_note, item_values_journal, page_note_key
+from scrapy_simdedup.crawl.items import Note, item_values_journal, page_note_key
 from scrapy_simdedup.detect.events import REMEMBERED_JOURNAL, event_key, split_journal_name
 from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.display import plural
@@ -152,8 +152,8 @@ async def forget(
         journals = {name async for name in store.journals()} if notes else set()
         for home, keys in notes.items():
             if (journal := item_values_journal(home)) in journals:
-                for key in keys:
-                    await store.put_note(journal, key, forgotten_note(time.time()))
+                for key in keys:  # what was delivered before does not count any more
+                    await store.put_note(journal, key, bytes(Note(time.time(), b"", b"")))
     return sum(map(len, chosen.values())), sum(map(len, others.values()))
 
 

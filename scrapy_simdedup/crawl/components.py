@@ -197,7 +197,7 @@ class DeliveryOuterMiddleware(RuntimeComponent):
         await self.runtime.content_fields.add(item, response)
         self._note_arguments(response, item)
         if "pipeline" in self.runtime.enabled_parts:
-            self.runtime.item_pages.add(item, response.url)
+            self.runtime.item_pages[id(item)] = item, response.url
         if delivery is not None:
             delivery.pending_items += 1
 

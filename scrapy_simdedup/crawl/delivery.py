@@ -44,7 +44,6 @@ class Delivery:
         """Whether the callback made a request that brings an item along."""
         self.failure: str | None = None
         """The first thing that went wrong, as a label for the stats."""
-        self.settled = False
 
     def fail(self, failure: str) -> None:
         """Note a failure; the first one counts."""
@@ -150,9 +149,7 @@ class DeliveryTracker:
             self._settle(delivery, delivery.failure or (None if delivery.callback_started else "never_reached"))
 
     def _settle(self, delivery: Delivery, failure: str | None) -> None:
-        if not delivery.settled:
-            delivery.settled = True
-            self._pages.pop((delivery.page.site, delivery.page.id), None)
+        if self._pages.pop((delivery.page.site, delivery.page.id), None) is not None:  # else it is settled
             if delivery.callback_started:
                 self._busy -= 1
                 if not self._busy:
@@ -195,16 +192,13 @@ class FeedConfirmation:
         """Wait for the feeds, then confirm the pages that were held back, or release them if a feed failed."""
         if not self._is_stored:
             await self._stored.wait("feeds", FEED_SECONDS)
-        is_safe = self._is_stored and not self._has_failed()
-        for settle in self.unconfirmed:
-            settle(None if is_safe else "feed_failed")
-        self.unconfirmed.clear()
-
-    def _has_failed(self) -> bool:
-        """Whether a feed could not be stored, or not even opened, which Scrapy does not count."""
         counts = self._crawler.stats.get_stats()
         ends = {name.split("/")[1] for name in counts if name.startswith("feedexport/")}
-        return "failed_count" in ends or ("success_count" not in ends and "item_scraped_count" in counts)
+        # One that could not even be opened is not counted by Scrapy.
+        has_failed = "failed_count" in ends or ("success_count" not in ends and "item_scraped_count" in counts)
+        for settle in self.unconfirmed:
+            settle(None if self._is_stored and not has_failed else "feed_failed")
+        self.unconfirmed.clear()
 
     def _feeds_stored(self) -> None:
         self._is_stored = True

@@ -124,19 +124,15 @@ def refusing(crawler: Crawler) -> Iterator[None]:
         # To Scrapy 2.14 a crawl that has its spider did begin, and the exit code is 0.
         crawler.spider = None
         error.is_logged = True
-        _keep_tracebacks_out()
+        for name in FOREIGN_LOGGERS:
+            logging.getLogger(name).addFilter(_without_tracebacks)
+        # Until somebody chooses a log, Twisted prints failures, too. Scrapy has chosen Python's without saying so.
+        if getattr(globalLogBeginner, "_temporaryObserver", None) is not None:
+            globalLogBeginner.beginLoggingTo([], redirectStandardIO=False)
         if crawler not in _refused:
             _refused.add(crawler)
             logger.critical("The crawl does not begin: %s", error)
         raise
-
-
-def _keep_tracebacks_out() -> None:
-    for name in FOREIGN_LOGGERS:
-        logging.getLogger(name).addFilter(_without_tracebacks)
-    # Until somebody chooses a log, Twisted also prints failures itself. Scrapy has chosen Python's without saying so.
-    if getattr(globalLogBeginner, "_temporaryObserver", None) is not None:
-        globalLogBeginner.beginLoggingTo([], redirectStandardIO=False)
 
 
 class _WithoutTracebacks(logging.Filter):

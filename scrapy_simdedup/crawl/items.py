@@ -11,7 +11,6 @@ from collections.abc import Awaitable, Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
 
 from scrapy.http import HtmlResponse, Response
-from scrapy.utils.datatypes import LocalCache
 
 from scrapy_simdedup.detect.events import event_key, journal_name
 
@@ -26,18 +25,7 @@ URL_FIELDS = ("url", "link", "href")
 """Fields in which an item is likely to name its page."""
 MAX_VALUES = 1_000_000
 """Values of one field of an item, also those inside of others; an item may contain itself."""
-MAX_ITEMS_ON_THEIR_WAY = 1_000
-"""Items whose page is remembered until the pipeline asks for it, as another component may replace an item."""
 _FIND_NUMBERS = re.compile(r"\d+").findall
-
-
-class ComparableItem(NamedTuple):
-    """The texts and the identity by which an item is compared."""
-
-    texts: tuple[str, ...]
-    identity: str
-    """What copies have in common to the letter: the item's class, and in each field all numbers, truth values, dates
-    and other values that are no texts."""
 
 
 def item_url(item: Mapping[str, Any]) -> str:
@@ -45,11 +33,12 @@ def item_url(item: Mapping[str, Any]) -> str:
     return next((str(item[field]) for field in URL_FIELDS if item.get(field)), "")
 
 
-def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = "") -> ComparableItem:
+def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = "") -> tuple[tuple[str, ...], str]:
     """What an item is compared by: the texts and numbers of some of its fields, or of all but those that hold a URL.
 
-    Numbers are a small part of a text and a large part of an item: of two sizes of a shoe all else may be equal. Items
-    of different classes, by their ``kind``, are no copies. A ValueError says that the item has more than
+    The text beside it is what copies have in common to the letter: the item's class, by its ``kind``, and in each field
+    all numbers, truth values, dates and other values that are no texts. Numbers are a small part of a text and a large
+    part of an item: of two sizes of a shoe all else may be equal. A ValueError says that the item has more than
     :data:`MAX_VALUES`, or contains itself.
     """
     texts, exact = [], []
@@ -61,7 +50,7 @@ def comparable_item(item: Mapping[str, Any], fields: Sequence[str], kind: str = 
             elif fields or not IS_URL(value):
                 texts.append(value)
                 exact += [f"{field} {number}" for number in _FIND_NUMBERS(value)]
-    return ComparableItem(tuple(texts), "\n".join([kind, *sorted(exact)]) or "no numbers")
+    return tuple(texts), "\n".join([kind, *sorted(exact)]) or "no numbers"
 
 
 def adapter_of(value: Any) -> ItemAdapter | None:
@@ -97,23 +86,6 @@ def plain_values(value: Any) -> Iterator[Any]:
         elif value is not None:
             yield value
     raise ValueError(f"an item has more than {MAX_VALUES} values in a field, or contains itself")
-
-
-class ItemPages:
-    """The URLs of the pages that items came from, from the callback until the pipeline asks."""
-
-    def __init__(self) -> None:
-        # Items are held, so that no other object can get the id of one that is still on its way.
-        self._pages: LocalCache[int, tuple[Any, str]] = LocalCache(MAX_ITEMS_ON_THEIR_WAY)
-
-    def add(self, item: Any, url: str) -> None:
-        """Remember which page an item came from."""
-        self._pages[id(item)] = (item, url)
-
-    def pop(self, item: Any) -> str:
-        """The URL of an item's page; empty if that is not known, as where another pipeline made a new item of it."""
-        _, url = self._pages.pop(id(item), (None, ""))
-        return url
 
 
 class ContentFields:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from functools import lru_cache
 from hashlib import blake2b
@@ -56,7 +56,8 @@ class LinkMemory:
         self._scope, self._max_links = scope, max_links
         self.hash: KeyedHash = KeyedHash(blake2b(secret, digest_size=32, person=b"simdedup links").digest())
         self._known = SortedMap()
-        self._cached_key = lru_cache(MAX_CACHED)(self._key)
+        self.key: Callable[[str], tuple[str, int] | None] = lru_cache(MAX_CACHED)(self._key)
+        """The site of a link, and its hash, keyed by secret and site; None for a URL that is none."""
 
     def __len__(self) -> int:
         return len(self._known)
@@ -65,12 +66,6 @@ class LinkMemory:
     def is_full(self) -> bool:
         """Whether no further link is remembered."""
         return len(self._known) >= self._max_links
-
-    def key(self, url: str) -> tuple[str, int] | None:
-        """The site of a link, and its hash, keyed by secret and site; None for a URL that is none."""
-        with suppress(ValueError):
-            return self._cached_key(url)
-        return None
 
     def site(self, url: str) -> str:
         """The site of an absolute URL."""
@@ -141,9 +136,11 @@ class LinkMemory:
             self._known.put(key, self._REQUESTED)
         return True
 
-    def _key(self, url: str) -> tuple[str, int]:
-        site = site_of(url, self._scope)
-        return site, self.hash(site, comparable_url(url))
+    def _key(self, url: str) -> tuple[str, int] | None:
+        with suppress(ValueError):
+            site = site_of(url, self._scope)
+            return site, self.hash(site, comparable_url(url))
+        return None
 
 
 def link_pattern(url: str, chain: int = 1) -> str:

@@ -147,27 +147,23 @@ class DeferredLinks:
         None if the link was requested, or is deferred already.
         """
         with FailSafe("Could not defer the link to %s, so it is followed", request.url):
-            return self._defer(request, response, chain)
+            key, own = self._memory.key(request.url), self._memory.key(response.url)
+            if key is None or own is None or key[0] != own[0] or not self._is_link(request):
+                return request
+            if not self._memory.request(key[1]):
+                return None
+            if self._memory.is_full:  # it might be deferred again and again
+                return request
+            self._stats.increment("links/deferred")
+            # Each link has about its place in a random order of its pattern, as those that were met first may all be of
+            # one part of the site. Powers of two are few priorities, and all patterns have their first trials first.
+            place = int(self._patterns.defer(link_pattern(request.url, chain)) * key[1] / 2**64)
+            return request.replace(
+                priority=LAST_PRIORITY - place.bit_length(),
+                dont_filter=True,
+                meta={**request.meta, META_DEFERRED: [request.priority, chain]},
+            )
         return request
-
-    def _defer(self, request: Request, response: Response, chain: int) -> Request | None:
-        key = self._memory.key(request.url)
-        own = self._memory.key(response.url)
-        if key is None or own is None or key[0] != own[0] or not self._is_link(request):
-            return request
-        if not self._memory.request(key[1]):
-            return None
-        if self._memory.is_full:  # it might be deferred again and again
-            return request
-        self._stats.increment("links/deferred")
-        # Each link has about its place in a random order of its pattern, as those that were met first may all be of one
-        # part of the site. Powers of two are few priorities, and all patterns have their first trials first.
-        place = int(self._patterns.defer(link_pattern(request.url, chain)) * key[1] / 2**64)
-        return request.replace(
-            priority=LAST_PRIORITY - place.bit_length(),
-            dont_filter=True,
-            meta={**request.meta, META_DEFERRED: [request.priority, chain]},
-        )
 
     def _is_link(self, request: Request) -> bool:
         """Whether a request is an ordinary one, with the priority of all others of its depth."""

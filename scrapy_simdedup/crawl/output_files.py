@@ -8,9 +8,8 @@ import logging
 import re
 import zlib
 from collections import Counter
-from collections.abc import Iterable
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from importlib import import_module
 from pathlib import Path
@@ -28,6 +27,7 @@ from scrapy_simdedup.page.page import read_page
 from scrapy_simdedup.report import AuditedPair, Savings
 from scrapy_simdedup.report.comparison import Difference, Line, diff_lines, role_label
 from scrapy_simdedup.report.neighbours import Reservoir
+from scrapy_simdedup.settings import DedupSettings
 
 logger = logging.getLogger(__name__)
 _FIND_NAMES = re.compile(r"%\((.*?)\)").findall
@@ -44,23 +44,27 @@ MAX_ORIGINALS, MAX_PAIRS = 300, 30
 """How many texts of kept pages are held for the report, and how many dropped pages are shown beside them."""
 
 
-def fill_placeholders(setting: str, paths: Iterable[str], spider: Spider | None, now: datetime) -> tuple[str, ...]:
-    """The paths of a setting, with the time and attributes of the spider for their placeholders, as in ``FEEDS``.
+def with_filled_placeholders(settings: DedupSettings, spider: Spider | None, now: datetime) -> DedupSettings:
+    """The settings with paths in which the time and attributes of the spider stand for placeholders, as in ``FEEDS``.
 
     Raises:
         SettingError: a placeholder stands for nothing.
     """
-    time, filled = now.isoformat(timespec="seconds").replace(":", "-"), []
+    time = now.isoformat(timespec="seconds").replace(":", "-")
     known = {"time": time, "batch_time": time, "batch_id": 1}
-    for path in paths:
+
+    def filled(setting: str, path: str) -> str:
         try:
             values = {name: known.get(name) or getattr(spider, name) for name in _FIND_NAMES(path)}
-            filled.append(path % values if "%(" in path else path)  # else a percent sign is one
-        except (AttributeError, KeyError, TypeError, ValueError) as exc:  # noqa: PERF203 - the first one is the last
+            return path % values if "%(" in path else path  # else a percent sign is one
+        except (AttributeError, KeyError, TypeError, ValueError) as exc:
             attribute = "an attribute of the spider such as %(name)s"
             remedy = f"write %(time)s, or {attribute}, and %% for a percent sign ({exc})"
             raise SettingError(setting, path, remedy) from None
-    return tuple(filled)
+
+    report = tuple(filled("SIMDEDUP_REPORT", path) for path in settings.report)
+    feed = tuple(filled("SIMDEDUP_DROPPED_FEED", path) for path in settings.dropped_feed)
+    return replace(settings, report=report, dropped_feed=feed)
 
 
 class DroppedFeed:

@@ -52,20 +52,20 @@ class NearDuplicatePipeline(RuntimeComponent):
     async def process_item(self, item: Any) -> Any:
         """Pass the item on, or raise :class:`NearDuplicateItem` if it repeats an item that was delivered."""
         with FailSafe("Could not judge an item of type %s; it is kept", type(item).__name__):
-            return await self._process(item)
+            await self._judge(item)
         return item
 
-    async def _process(self, item: Any) -> Any:
-        adapter, page_url = ItemAdapter(item), self.runtime.item_pages.pop(item)
+    async def _judge(self, item: Any) -> None:
+        adapter, (_, page_url) = ItemAdapter(item), self.runtime.item_pages.pop(id(item), (None, ""))
         self._has_items, name = True, self._class_name(item)
         if name is None:
-            return item
+            return
         self._unseen_classes.pop(name, None)
         for field in [field for field in self._unseen[name] if field in adapter]:
             del self._unseen[name][field]
         texts, identity = comparable_item(adapter, self.fields[name], type(item).__qualname__)
         if not texts or not self.runtime.handler.is_open:
-            return item
+            return
         url = item_url(adapter) or page_url
         site = f"items of {self.runtime.crawler.spidercls.name} from {site_of(url, self.runtime.settings.scope)}"
         verdict = await self.runtime.judge.judge_item(texts, url=url, site=site, identity=identity)
@@ -80,7 +80,6 @@ class NearDuplicatePipeline(RuntimeComponent):
             if len(self._pending_items) > MAX_PENDING_ITEMS:
                 lost, _ = self._pending_items[next(iter(self._pending_items))]
                 self._item_ended(lost, failure="lost")
-        return item
 
     def _class_name(self, item: Any) -> str | None:
         """The name under which the fields of an item's class are set; None if they are not, so that it is kept."""
@@ -111,7 +110,7 @@ class NearDuplicatePipeline(RuntimeComponent):
 
     def _item_ended(self, item: Any, exception: BaseException | None = None, failure: object = None) -> None:
         # A later pipeline that returns another object leaves the item reserved: its repeats are then kept.
-        self.runtime.item_pages.pop(item)
+        self.runtime.item_pages.pop(id(item), None)
         _, page = self._pending_items.pop(id(item), (None, None))
         if page is not None:
             self.runtime.settler.item_ended(page, "item_error" if exception or failure else None)

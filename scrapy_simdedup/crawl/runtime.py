@@ -20,6 +20,7 @@ from scrapy import signals
 from scrapy.crawler import Crawler
 from scrapy.exceptions import CloseSpider, NotConfigured
 from scrapy.utils.asyncio import is_asyncio_available
+from scrapy.utils.datatypes import LocalCache
 
 from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.arguments import CallbackArguments
@@ -27,11 +28,11 @@ from scrapy_simdedup.crawl.concurrency import BackgroundTasks, KeyedCondition, s
 from scrapy_simdedup.crawl.delivery import DeliverySettler, DeliveryTracker
 from scrapy_simdedup.crawl.exceptions import refusing
 from scrapy_simdedup.crawl.item_values import ItemValues
-from scrapy_simdedup.crawl.items import ContentFields, ItemPages
+from scrapy_simdedup.crawl.items import ContentFields
 from scrapy_simdedup.crawl.judge import Judge
 from scrapy_simdedup.crawl.links import DeferredLinks, remove_headless_queues
 from scrapy_simdedup.crawl.live_stats import LiveStats, RedesignAlerts, report_wall
-from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter, fill_placeholders
+from scrapy_simdedup.crawl.output_files import DroppedFeed, Reporter, with_filled_placeholders
 from scrapy_simdedup.crawl.requests import ImportedPages, is_inspection_crawl
 from scrapy_simdedup.crawl.response_handler import ResponseHandler
 from scrapy_simdedup.crawl.second_fetch import SecondFetches
@@ -45,7 +46,6 @@ from scrapy_simdedup.detect.site_logs import HEARTBEAT_SECONDS
 from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import SimdedupError, StoreBusy, StoreError
 from scrapy_simdedup.fingerprint.make import LocalFingerprinter
-from scrapy_simdedup.page.content import Content
 from scrapy_simdedup.settings import DedupSettings
 from scrapy_simdedup.store import job_store, store_by_url
 from scrapy_simdedup.store.base import Sleep, run_at_once
@@ -58,6 +58,8 @@ ERROR_LOG_SECONDS = 60.0
 """How often a store that keeps failing is mentioned in the log; the stats count every time."""
 BUSY_ATTEMPTS = 11
 """How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
+MAX_ITEMS_ON_THEIR_WAY = 1_000
+"""Items whose page is remembered until the pipeline asks for it, as another component may replace an item."""
 YOUNG_OBJECTS = 2_000
 """Objects from which on the garbage collector looks at new ones: the default of Python 3.13; before, it was 700."""
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
@@ -75,12 +77,7 @@ class Runtime:
         self._is_inspection = is_inspection_crawl(crawler)
         if self._is_inspection:
             self.settings = replace(self.settings, report=(), dropped_feed=(), url_learning="off")
-        spider, now = crawler.spider, datetime.now(timezone.utc)
-        self.settings = replace(
-            self.settings,
-            report=fill_placeholders("SIMDEDUP_REPORT", self.settings.report, spider, now),
-            dropped_feed=fill_placeholders("SIMDEDUP_DROPPED_FEED", self.settings.dropped_feed, spider, now),
-        )
+        self.settings = with_filled_placeholders(self.settings, crawler.spider, datetime.now(timezone.utc))
         self.enabled_parts: set[str] = set()
         """Which of ``downloader``, ``outer``, ``inner`` and ``pipeline`` are enabled."""
         jobdir = crawler.settings.get("JOBDIR")
@@ -123,8 +120,12 @@ class Runtime:
         self.delivery_tracker.connect(crawler)
         self.judge: Judge = Judge(crawl, self.delivery_tracker, self.page_settled)
         self.imported_pages: ImportedPages = ImportedPages()
-        self.content_fields: ContentFields = ContentFields(self.settings.item_content, self._read_content)
-        self.item_pages: ItemPages = ItemPages()
+        self.content_fields: ContentFields = ContentFields(
+            self.settings.item_content,
+            lambda html, url: self.worker_pool.content(html, url, self.detector.settings_for(url)),
+        )
+        self.item_pages: LocalCache[int, tuple[object, str]] = LocalCache(MAX_ITEMS_ON_THEIR_WAY)
+        """By the ids of items the URLs of their pages, and the items: else another object could get the id."""
         self.item_values: ItemValues = ItemValues(crawl, self.settler)
         self.reporter: Reporter = Reporter(crawl)
         self.links: DeferredLinks = DeferredLinks(crawl)
@@ -215,9 +216,6 @@ class Runtime:
             await self._closing.wait("end", HEARTBEAT_SECONDS)
             await self.detector.heartbeat()
             await self.redesign_alerts.flush()
-
-    async def _read_content(self, html: str, url: str) -> Content | None:
-        return await self.worker_pool.content(html, url, self.detector.settings_for(url))
 
     def store_failed(self, error: StoreError) -> None:
         """Count a failure of the store, and mention it in the log."""

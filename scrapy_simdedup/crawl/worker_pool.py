@@ -77,20 +77,18 @@ class WorkerPool:
         """The page's fingerprint, unjudged as ``worker_died`` or ``worker_timeout`` where there is none."""
         body = body or body_digest(html, self._secret)
         self._start_missing()
-        if not self._workers or len(html) > settings.max_page_bytes:
-            return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
         try:
-            answer = await self._ask("fingerprint", html, settings, body, identity)
+            if self._workers and len(html) <= settings.max_page_bytes:
+                seconds, made = read_answer(await self._ask("fingerprint", html, settings, body, identity))
+                self._on_extracted(seconds)
+                return read_fingerprint(made)
         except NoWorker:
-            return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
+            pass
         except NoAnswer as exc:
-            logger.warning(
-                "%s is kept unjudged (%s): a new worker process takes over from the next page on", url, exc.reason
-            )
+            message = "%s is kept unjudged (%s): a new worker process takes over from the next page on"
+            logger.warning(message, url, exc.reason)
             return fingerprint_parsed(Page((), "", "", exc.reason), body, settings, self._secret)
-        seconds, made = read_answer(answer)
-        self._on_extracted(seconds)
-        return read_fingerprint(made)
+        return await self._local.fingerprint(html, url, settings, body=body, identity=identity)
 
     async def content(self, html: str, url: str, settings: DedupSettings) -> Content | None:
         """The page's content; None where a worker died of the page, or took too long for it."""

@@ -18,7 +18,6 @@ from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.store.memory import MemoryStore
 
 PRINT = bytes(fingerprint_page(page("any")))
-SHORT = bytes(fingerprint_page(page("any", count=30)))
 
 
 @dataclass(frozen=True)
