@@ -48,7 +48,6 @@ STILL_A_COPY = 0.5
 """Similarity below which a page is no copy any more of what it was, whatever the thresholds of the settings are."""
 ROUNDING = 1e-9
 """More than a resemblance may be off that was made of a similarity."""
-_CLUSTER_BYTES = 250
 
 
 class CopyCheck:
@@ -65,8 +64,8 @@ class CopyCheck:
 
     @property
     def size(self) -> int:
-        """Bytes that the check takes, about."""
-        return self._sample.size + self.members.size
+        """Bytes that the check takes beside its members, about."""
+        return self._sample.size
 
     def add_original(self, record: Record, slot: int, fp: PageFingerprint) -> None:
         """Take an original in, which pages are compared with from now on."""
@@ -157,10 +156,8 @@ class ClusterMembers:
         self._slots: dict[bytes, array[int]] = {}
         """By the original's key, the slots of up to :data:`MAX_MEMBERS` members; a slot may be another record's now."""
 
-    @property
-    def size(self) -> int:
-        """Bytes that the members take, about."""
-        return _CLUSTER_BYTES * len(self._slots)
+    def __len__(self) -> int:
+        return len(self._slots)
 
     def add(self, record: Record, slot: int) -> None:
         """Take a page in that was dropped."""
@@ -199,8 +196,6 @@ class ClusterMembers:
 
 MAX_PAGES = 50_000
 """Pages of a site whose claims are remembered; beyond, the one that was kept longest ago is forgotten."""
-BYTES_PER_PAGE = 250
-"""Bytes that the claim of a page takes, about."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -286,10 +281,8 @@ class CanonicalClaims:
         self._claims: dict[bytes, int] = {}
         """By the page's key, a hash of the URL that it declares; 0 where it declares none."""
 
-    @property
-    def size(self) -> int:
-        """Bytes that the claims take, about."""
-        return BYTES_PER_PAGE * len(self._claims)
+    def __len__(self) -> int:
+        return len(self._claims)
 
     def remember(self, key: bytes, canonical: str | None) -> None:
         """Remember what a page declares, None for nothing."""

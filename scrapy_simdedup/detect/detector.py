@@ -231,11 +231,9 @@ class NearDuplicateDetector:
         return FetchedPage(site, key, url, fp, context.run, context.worker, context.now(), settings)
 
     async def judge_page(self, page: FetchedPage, *, keep_pending: bool = False) -> Verdict:
-        """The verdict on a page that has its fingerprint.
+        """The verdict on a page that :meth:`fetched` or :meth:`page_of` gave.
 
-        Args:
-            page: what :meth:`fetched` or :meth:`page_of` gave.
-            keep_pending: keep the page if its original is still in work, instead of giving a pending verdict.
+        With ``keep_pending`` it is kept if its original is still in work, and no pending verdict given.
         """
         return await self._transactions.judge(page, keep_pending=keep_pending)
 
@@ -250,10 +248,8 @@ class NearDuplicateDetector:
     async def confirm(self, page: PageRef | None, *, items: bool = True) -> bool:
         """Tell that a page was delivered: from now on it can displace others. False if the store failed.
 
-        Args:
-            page: the page's reference; None does nothing.
-            items: whether the page gave what is wanted of it. One that did not displaces others only once another page
-                with its content gave nothing either.
+        None does nothing. A page that gave no ``items``, or what else is wanted of it, displaces others only once
+        another page with its content gave nothing either.
         """
         outcome: Outcome = "confirmed" if items else "itemless"
         return page is None or await self._transactions.settle(page.site, page.id, outcome)

@@ -82,16 +82,10 @@ _BEHIND_ADDRESS = "/.,;:)]"
 class OwnTextSearch:
     """The search for what a page says that the originals lack it is a copy of, step by step as told above.
 
-    Args:
-        page: the page at hand, of whose settings ``novel_words`` matter. If it is doubted, the crawl has nothing else
-            to fetch by which the site may be known better.
-        originals: the originals, of other keys and other texts.
-        others: other pages of the site.
-        urls: the URLs of the originals, in their order.
-        clocks: places whose text changes by itself.
-        is_variant: whether the page's URL differs from an original's in what tells contents of the site apart.
-        namesakes: gives the text units of kept pages that have the page's h1, and its title if that is asked for, and
-            that the page is near.
+    If the ``page`` is doubted, the crawl has nothing else to fetch by which the site may be known better. The
+    ``originals`` have other keys and other texts, and ``others`` are other pages of the site. A page ``is_variant`` if
+    its URL differs from an original's in what tells contents of the site apart. ``namesakes`` gives the text units of
+    kept pages that have the page's h1, and its title if that is asked for, and that the page is near.
     """
 
     def __init__(

@@ -352,7 +352,7 @@ def _verdict_about(match: Match, settings: DedupSettings) -> Verdict:
         original_first_seen=original.first_seen,
         original_run=original.run,
         original_key=original.original or original.key,
-        reason=match.reason,
+        reason="known_view" if match.is_known_view else "own_text" if match.own.counts else None,
         own_words=match.own.words,
         is_doubtful=match.own.is_doubtful,
     )

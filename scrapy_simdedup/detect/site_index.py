@@ -36,8 +36,8 @@ FREE_TRIES, PAGES_PER_TRY = 5, 200
 """How many second tries a handler has that never gave an item, and after how many pages without one it has another."""
 PAGES_PER_PATH = 4
 """How many pages of one path, title and h1 are looked through; a list has more, but its pages give no items."""
-PATH_BYTES = 250
-"""Bytes that a path takes with the keys of its pages, about."""
+ENTRY_BYTES = 250
+"""Bytes that a path with the keys of its pages takes, about, a cluster with its members, or the claim of a page."""
 _PARAMETERS = re.compile("[?;#]")
 EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
@@ -85,8 +85,9 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes, about, with its records: those of a small site are in the store compressed."""
         own = 0 if self._is_shared and len(self._records.ids) > FEW else self._records.size
-        own += self.canonical_claims.size + self._novelty.variants.size + self._families.size
-        own += 0 if self._paths is None else self._paths.size
+        entries = len(self.canonical_claims) + len(self._copy_check.members) + len(self._families)
+        entries += 0 if self._paths is None else len(self._paths)
+        own += ENTRY_BYTES * entries + self._novelty.variants.size
         return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
@@ -368,10 +369,8 @@ class PagesByPath:
         self._keys: dict[int, tuple[bytes, ...]] = {}
         """By path, title and h1, and maybe the text, the keys of the pages, the newest first."""
 
-    @property
-    def size(self) -> int:
-        """How many bytes of memory it takes, about."""
-        return PATH_BYTES * len(self._keys)
+    def __len__(self) -> int:
+        return len(self._keys)
 
     def observe(self, record: Record) -> None:
         """Take in a page, of any state."""

@@ -79,7 +79,7 @@ class SiteJudge:
         if isinstance(known, SiteNote):
             self._store.notes[known.journal, self._site.encode()] = known.value
         else:
-            self._store.remember(self._site, known)
+            self._store.log(self._site).append(known)
 
     def fingerprint(self, html: str, *, url: str) -> PageFingerprint:
         """The fingerprint of a page under the settings for its URL; never raises for any HTML."""
@@ -102,12 +102,9 @@ class SiteJudge:
     def judge(self, fp: PageFingerprint, *, url: str, key: bytes, time: float, canonical: str | None = None) -> Verdict:
         """The verdict on a page of the current site, which is delivered if it is kept.
 
-        Args:
-            fp: the page's fingerprint, with its text units (``page_units``) where own texts or edits matter.
-            url: the page's URL.
-            key: the page's request fingerprint: pages with the same key are versions of one page.
-            time: when the page was fetched, in seconds since the epoch; no earlier than the page before.
-            canonical: the canonical URL that the page declares, for ``SIMDEDUP_PREFER``.
+        Its fingerprint has the text units (``page_units``) where own texts or edits matter. Pages with the same key are
+        versions of one page. ``time`` is when it was fetched, no earlier than the page before; ``canonical`` the
+        canonical URL that it declares, for ``SIMDEDUP_PREFER``.
 
         Raises:
             StoreError: a record of the site holds what is no fingerprint of this version.
@@ -154,10 +151,6 @@ class _StoreOfArchive(MemoryStore):
         super().__init__()
         self.notes: dict[tuple[str, bytes], bytes] = {}
         """By their journals and keys."""
-
-    def remember(self, site: str, record: Record) -> None:
-        """Append a record that is known from elsewhere."""
-        self.log(site).append(record)
 
     async def put_note(self, journal: str, key: bytes, value: bytes, *, once: bool = False) -> bytes:  # noqa: ARG002
         if journal in SITE_JOURNALS:

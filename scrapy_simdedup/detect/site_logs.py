@@ -60,7 +60,7 @@ class SiteLogs:
             return SiteIndex(site, settings, searched, shared, self.items)
 
         self.indexes: SiteCache[SiteIndex] = SiteCache(MAX_INDEX_BYTES, make_index)
-        self._unsettled: list[tuple[str, int, Outcome]] = []
+        self.unsettled: list[tuple[str, int, Outcome]] = []
         """Settlements that the store could not be told when they happened."""
         self._reserved: dict[tuple[str, int], bytes] = {}
         """By site and id, the keys of the records that this worker reserved, and did not settle yet."""
@@ -71,7 +71,7 @@ class SiteLogs:
 
     async def index(self, site: str) -> SiteIndex:
         """The site's index, up to date."""
-        if self._unsettled:
+        if self.unsettled:
             await self.retry_settlements()
         index = self.indexes.get(site)
         is_first = index.cursor == 0
@@ -112,7 +112,7 @@ class SiteLogs:
         try:
             await self._store.settle(site, id_, outcome, now)
         except StoreError:
-            self._unsettled.append((site, id_, outcome))
+            self.unsettled.append((site, id_, outcome))
             raise
         key, index = self._reserved.pop((site, id_), None), self.indexes.known(site)
         if key is not None and index is not None:
@@ -123,16 +123,11 @@ class SiteLogs:
         key, index = self._reserved.get((site, id_)), self.indexes.known(site)
         return key if key is not None and index is not None and index.gave_other_items(key, id_) else None
 
-    @property
-    def unsettled(self) -> int:
-        """How many records are to be settled as soon as the store can be reached again."""
-        return len(self._unsettled)
-
     async def retry_settlements(self, seconds: float = math.inf) -> None:
         """Settle the records for which the store failed before, as long as no more than some seconds have passed."""
         deadline = time.monotonic() + seconds
-        while self._unsettled and time.monotonic() < deadline:
-            await self.settle(*self._unsettled.pop())
+        while self.unsettled and time.monotonic() < deadline:
+            await self.settle(*self.unsettled.pop())
 
     async def heartbeat(self) -> None:
         """Write the heartbeat by which other workers know that this worker is alive."""

@@ -164,7 +164,7 @@ class Transactions:
             self._report_failure(exc)
         if self.logs.unsettled:
             message = "The store was not told what became of %s, so their contents may be delivered once more"
-            logger.warning(message, plural(self.logs.unsettled, "page"))
+            logger.warning(message, plural(len(self.logs.unsettled), "page"))
 
     async def refresh(self, site: str, key: bytes) -> None:
         """Store that a settled page was seen again without being sent, unless the store is too busy for that."""

@@ -206,8 +206,3 @@ class Match:
     """Whether the page is a copy only as the view of a thing that is known; see ``SiteNovelty``."""
     copies: int = 0
     """How many originals the page would be dropped for; this original may be none of them."""
-
-    @property
-    def reason(self) -> Reason | None:
-        """Why the page is a copy, or none, though it is less alike, or more."""
-        return "known_view" if self.is_known_view else "own_text" if self.own.counts else None
