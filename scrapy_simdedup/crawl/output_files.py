@@ -217,9 +217,7 @@ class Reporter:
         self._pairs: Reservoir[str, DroppedPair] = Reservoir(MAX_PAIRS)
 
     def sample_page(self, response: Response, verdict: Verdict) -> None:
-        """Add a page that got its verdict to the sample, if there is to be a report, and chance wants it."""
-        if not self._settings.report:
-            return
+        """Add a page that got its verdict to the sample, if chance wants it."""
         with FailSafe("%s could not be sampled for the report", response.url):
             if verdict.page is not None and self._originals.wants(response.url):
                 self._originals.put(response.url, self._text(response))

@@ -71,10 +71,10 @@ class ResponseHandler:
         item_values: ItemValues,
         arguments: CallbackArguments,
         second_fetches: SecondFetches,
-        reporter: Reporter,
+        reporter: Reporter | None,
         dropped_feed: DroppedFeed,
         observations: UrlObservations | None,
-        redesigns: RedesignAlerts,
+        redesigns: RedesignAlerts | None,
     ) -> None:
         self._crawler, self._settings, self._detector = crawl.crawler, crawl.settings, crawl.detector
         self._stats, self._judge, self._tracker, self._settler = crawl.stats, judge, tracker, settler
@@ -266,12 +266,15 @@ class ResponseHandler:
     async def _learn(
         self, request: Request, response: Response, verdict: Verdict, site: str, canonical: str | None
     ) -> None:
-        """Pass a verdict on to the comparison of items, the report, the URL learner and the redesign alerts."""
-        self._item_values.page_judged(request, verdict)
-        self._reporter.sample_page(response, verdict)
+        """Pass a verdict on to the comparison of items, the report, the URL learner and the redesign alerts, if on."""
+        if self._item_values.is_on:
+            self._item_values.page_judged(request, verdict)
+        if self._reporter is not None:
+            self._reporter.sample_page(response, verdict)
         if self._observations is not None:
             self._observations.judged(request, verdict, canonical)
-        await self._redesigns.count_page(site, verdict)
+        if self._redesigns is not None:
+            await self._redesigns.count_page(site, verdict)
 
     async def _record_gone_pages(self, request: Request, response: Response, key: bytes) -> None:
         """Log for later runs which URLs lead to no page any more, or redirect to another for good."""

@@ -140,10 +140,10 @@ class Runtime:
             item_values=self.item_values,
             arguments=self.arguments,
             second_fetches=self.second_fetches,
-            reporter=self.reporter,
+            reporter=self.reporter if self.settings.report else None,
             dropped_feed=self.dropped_feed,
             observations=self.url_skipper.observations if self.url_skipper.mode != "off" else None,
-            redesigns=self.redesign_alerts,
+            redesigns=self.redesign_alerts if self.settings.track_layout or self.settings.site_settings else None,
         )
         self.live: LiveStats = LiveStats(crawl, self.delivery_tracker, self.page_settled)
         self._closing, self._heartbeat_tasks = KeyedCondition(), BackgroundTasks()
