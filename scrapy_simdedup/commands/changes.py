@@ -130,12 +130,14 @@ async def run_drift(context: Context) -> int:
                 most_changed.add((per_visit, record.changes), record)
     sites, runs = list(tally.drift[:limit]), history.changes[:limit]
     pages = [{name: getattr(record, name) for name in PAGE_FIELDS} for record in most_changed]
+    redesigns = [row for row in history.changes if row.redesign is not None][:limit]
     data = {
         "sites": [asdict(row) for row in sites],
         "runs": [asdict(row) for row in runs],
+        "redesigns": [asdict(row) for row in redesigns],
         "pages": pages,
     }
-    context.console.print_answer(data, _drift_lines(sites, runs, pages))
+    context.console.print_answer(data, _drift_lines(sites, runs, redesigns, pages))
     return YES if sites else NO
 
 
@@ -146,7 +148,9 @@ DRIFT = Action(
 )
 
 
-def _drift_lines(sites: list[DriftRow], runs: list[RunChanges], pages: list[dict[str, Any]]) -> Iterator[str]:
+def _drift_lines(
+    sites: list[DriftRow], runs: list[RunChanges], redesigns: list[RunChanges], pages: list[dict[str, Any]]
+) -> Iterator[str]:
     if sites:
         rows = [
             (
@@ -166,7 +170,7 @@ def _drift_lines(sites: list[DriftRow], runs: list[RunChanges], pages: list[dict
             for row in runs
         ]
         yield from format_table(("time", "#nothing", "#content", "#template", "#both", "site and run"), news)
-    for row in runs:
+    for row in redesigns:
         if row.redesign is not None and row.redesigned_at is not None:
             yield ""
             yield StyledLine(f"{row.site} has a new design since {format_time(row.redesigned_at)}, in {row.run}:")

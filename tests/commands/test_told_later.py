@@ -176,6 +176,7 @@ class TestDrift:
         assert news == {"two": [11, 1, 0, 0], "three": [0, 0, 11, 1], "four": [12, 0, 0, 0]}
         assert [row["run"] for row in found["runs"]] == ["four", "three", "two"]
         assert {row["run"]: row["redesign"] for row in found["runs"]} == {"two": None, "three": 1.0, "four": None}
+        assert [row["run"] for row in found["redesigns"]] == ["three"]
         assert "127.0.0.1 has a new design since" in shop.call("drift", "-n", 1).out, "whatever came later"
         report = shop.call("report", "--json").json
         assert report["changes"] == found["runs"]
