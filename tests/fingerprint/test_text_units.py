@@ -479,7 +479,7 @@ CLOCKS = {
 @pytest.mark.parametrize("at", [20, 140, 149])
 @pytest.mark.parametrize("name", CLOCKS)
 def test_a_long_page_that_is_the_same_is_unchanged_whenever_its_clock_was_learned(name: str, at: int) -> None:
-    """Its record may have been made before: then a long clock is a part of a row, unless it is one of the last units."""
+    """Its record may have been made before: then a long clock is a part of a row, but for the last units."""
     *texts, is_alone = CLOCKS[name]
     is_alone |= len(LINES) - at < LAST_UNITS
     before, now = (page([*LINES[:at], text, *LINES[at:]]) for text in texts)
