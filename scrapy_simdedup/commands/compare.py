@@ -20,7 +20,7 @@ from twisted.python.failure import Failure
 from scrapy_simdedup.commands import BELOW_CMDLINE_PRIORITY
 from scrapy_simdedup.commands.console import NO, YES, Action, Bad, Context, Good, Soft, StyledLine, format_table, option
 from scrapy_simdedup.detect.names import PageSettings
-from scrapy_simdedup.display import plural
+from scrapy_simdedup.display import plural, shorten
 from scrapy_simdedup.errors import SimdedupError
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.report import comparison
@@ -52,6 +52,8 @@ COMPARE = Action(
         option(name, metavar="FILE|URL", help="a file, a URL, or - for what is piped in") for name in ("one", "other")
     ),
 )
+WORDS_AROUND, MAX_SHOWN_LINE = 12, 400
+"""Words that are shown on each side of those that differ in a long line, and characters of a block; JSON has all."""
 WHAT_A_CRAWL_DOES = {
     (True, True): "drop the later one",
     (True, False): "drop - if it comes after +, and keep both if + comes later",
@@ -89,7 +91,8 @@ def _text(found: comparison.PageComparison) -> Iterator[str]:
     left, right = ([f"{line.weight:5g}  {line.text}" for line in page.content_lines] for page in (one, other))
     differ = list(unified_diff(left, right, n=max(len(left), len(right)), lineterm=""))[3:]
     signs: dict[str, Callable[[str], str]] = {"-": Bad, "+": Good}
-    yield from (signs.get(line[0], str)(line) for line in differ or [f" {line}" for line in left])
+    for line in differ or [f" {line}" for line in left]:
+        yield signs.get(line[0], str)(shorten(line, MAX_SHOWN_LINE))
     for sign, page in (("-", one), ("+", other)):
         if folded := _folded(page.lines, "block"):
             yield Soft(f"{sign}{comparison.WEIGHTS[BlockClass.BOILERPLATE]:5g}  boilerplate, folded: {folded}")
@@ -110,10 +113,11 @@ def _own_text(found: comparison.PageComparison) -> Iterator[str]:
         moved += not (one or other)
         if one or other:
             yield Soft(f"  [{difference.role}]")
+        spans = comparison.diff_words(difference.one or "", difference.other or "")
         if one:
-            yield Bad(f"  - {_own_words(one)}")
+            yield Bad(f"  - {_own_words(one)}{_near_differences(spans[0])}")
         if other:
-            yield Good(f"  + {_own_words(other)}")
+            yield Good(f"  + {_own_words(other)}{_near_differences(spans[1])}")
     if moved:
         yield Soft(f"  {plural(moved, 'line')} of words that the other page has elsewhere")
     if lines := _folded(chain(*found.own_lines), "line"):
@@ -122,7 +126,19 @@ def _own_text(found: comparison.PageComparison) -> Iterator[str]:
 
 
 def _own_words(line: comparison.OwnLine) -> str:
-    return line.text if line.own_words == line.words else f"({line.own_words} of {line.words} words) {line.text}"
+    return "" if line.own_words == line.words else f"({line.own_words} of {line.words} words) "
+
+
+def _near_differences(spans: Sequence[comparison.DiffSpan]) -> str:
+    """A line without the words that are far from all that differ."""
+    shown = list[str]()
+    for at, (text, differs) in enumerate(spans):
+        words = text.split()
+        if not differs and len(words) > 2 * WORDS_AROUND:
+            behind, before = WORDS_AROUND * (at > 0), WORDS_AROUND * (at + 1 < len(spans))
+            words = [*words[:behind], "…", *words[len(words) - before :]]
+        shown += words
+    return " ".join(shown)
 
 
 def _lost(found: comparison.PageComparison, place: int) -> str:

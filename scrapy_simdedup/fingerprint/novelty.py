@@ -289,8 +289,8 @@ def _replaced_rows(
     ``counts`` says how often the page has a row, be it a part of one that is joined.
     """
     other, lost_places = theirs["digest"].tolist(), theirs["place"].tolist()
-    begin = _common_beginning(mine, other)
-    ending = _common_beginning(mine[begin:][::-1], other[begin:][::-1])
+    begin = common_beginning(mine, other)
+    ending = common_beginning(mine[begin:][::-1], other[begin:][::-1])
     ours, gone = mine[begin : len(mine) - ending], other[begin : len(other) - ending]
     if not ours or not gone:
         return
@@ -347,7 +347,7 @@ def _replacements(gone: Sequence[int], ours: Sequence[int]) -> list[tuple[int, i
     ]
 
 
-def _common_beginning(one: Sequence[int], other: Sequence[int]) -> int:
+def common_beginning(one: Sequence[object], other: Sequence[object]) -> int:
     """How many items two sequences have in common at their beginning."""
     shorter = min(len(one), len(other))
     return next((at for at in range(shorter) if one[at] != other[at]), shorter)

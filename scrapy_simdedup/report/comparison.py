@@ -13,6 +13,7 @@ from scrapy_simdedup.display import Markup, highlighted, plural, shorten, table_
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint, Relation
 from scrapy_simdedup.fingerprint.hashing import split_words
 from scrapy_simdedup.fingerprint.make import body_digest, fingerprint_parsed
+from scrapy_simdedup.fingerprint.novelty import common_beginning
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.page import Block, read_page
 from scrapy_simdedup.page.roles import ROLE_NAMES, role_words
@@ -29,7 +30,7 @@ WORDS_PER_RUN = 3
 MAX_LINES = 5_000
 """Lines of each text that are compared."""
 MAX_WORDS_PER_LINE = 400
-"""Words of a line above which it differs as a whole, because comparing words takes quadratic time."""
+"""Words from the first to the last that differ, above which they differ as a whole: comparing takes quadratic time."""
 
 
 class Line(NamedTuple):
@@ -90,10 +91,16 @@ def diff_words(one: str, other: str) -> tuple[list[DiffSpan], list[DiffSpan]]:
     [DiffSpan(text='two ', differs=False), DiffSpan(text='fresh ', differs=True), DiffSpan(text='eggs', differs=False)]
     """
     left, right = one.split(), other.split()
-    if max(len(left), len(right)) > MAX_WORDS_PER_LINE:
-        return [DiffSpan(one, differs=True)], [DiffSpan(other, differs=True)]
+    begin = common_beginning(left, right)
+    ending = common_beginning(left[begin:][::-1], right[begin:][::-1])
+    ends = len(left) - ending, len(right) - ending
+    codes = [("equal", 0, begin, 0, begin), ("replace", begin, ends[0], begin, ends[1])]
+    if max(ends) - begin <= MAX_WORDS_PER_LINE:
+        found = SequenceMatcher(None, left[begin : ends[0]], right[begin : ends[1]], autojunk=False).get_opcodes()
+        codes[1:] = [(what, begin + a, begin + b, begin + c, begin + d) for what, a, b, c, d in found]
+    codes.append(("equal", ends[0], len(left), ends[1], len(right)))
     parts: tuple[list[DiffSpan], list[DiffSpan]] = ([], [])
-    for what, a, b, c, d in SequenceMatcher(None, left, right, autojunk=False).get_opcodes():
+    for what, a, b, c, d in codes:
         for words, part, total in ((left[a:b], parts[0], b < len(left)), (right[c:d], parts[1], d < len(right))):
             if words:
                 part.append(DiffSpan(" ".join(words) + " " * total, what != "equal"))

@@ -85,6 +85,16 @@ class TestCompare:
         assert "Without - a crawl loses nothing; without + a crawl loses nothing." in out
         assert "lines of words that the other page has elsewhere" in out
 
+    def test_a_long_text_is_shown_around_the_words_that_differ(self, tmp_path: Path) -> None:
+        text = [f"word{number}" for number in range(900)]
+        for name, word in ("a", "red"), ("b", "blue"):
+            (tmp_path / f"{name}.html").write_text(f"<pre>{' '.join([*text[:600], word, *text[600:]])}</pre>")
+        out = perform_here("compare", tmp_path / "a.html", tmp_path / "b.html").out
+        around = [" ".join(text[588:600]), " ".join(text[600:612])]
+        assert f"  - (1 of 901 words) … {around[0]} red {around[1]} …\n" in out
+        assert f"  + (1 of 901 words) … {around[0]} blue {around[1]} …\n" in out
+        assert max(map(len, out.splitlines())) <= 400
+
     def test_a_price_is_words_that_the_other_page_lacks(self, tmp_path: Path) -> None:
         for name, price in ("a", "29 EUR"), ("b", "sold out"):
             html = page("a", 1).replace("</article>", f"<p>{price}</p><p>The price today is {price}</p></article>")
