@@ -212,13 +212,13 @@ async def test_a_clock_on_each_page_hides_no_family(lines: int) -> None:
     The first ones that were dropped are the first page under other URLs, with another time: they tell nothing.
     """
     times = count()
-    body = "".join(f"<p>{' '.join(words(('line', line), 4))}</p>" for line in range(lines)) + prose("record", 80)
+    above, below = ("".join(f"<p>{' '.join(words((at, line), 4))}</p>" for line in range(lines // 2)) for at in "ab")
 
     def record(number: int) -> Callable[[str], str]:
         about = (
             f"<p>{city(number)}</p><p>Weight {100 + number} g</p>" if lines > 6 else f"<p>Weight {100 + number} g</p>"
         )
-        return lambda _: member(f"{body}{about}<p>Served in {next(times)} ms</p>")
+        return lambda _: member(f"{above}{about}{below}{prose('record', 80)}<p>Served in {next(times)} ms</p>")
 
     with Site() as site:
         others, paths = serve_others(site, 12), [f"/offers/{'-'.join(words(of, 2))}" for of in range(4)]
