@@ -61,7 +61,7 @@ cdef unsigned int COMMENT = _roles.COMMENT
 cdef unsigned int COOKIE = _roles.COOKIE
 
 
-def page_units(found, blocks, Py_ssize_t size):
+def page_units(found, blocks, Py_ssize_t size, str h1=""):
     """See :func:`scrapy_simdedup.fingerprint.text_units.page_units`."""
     cdef const uint64_t[::1] hashes = found.hashes
     cdef const Py_ssize_t[::1] numbers = found.blocks
@@ -81,7 +81,7 @@ def page_units(found, blocks, Py_ssize_t size):
     cdef str text, said
     cdef bint is_inset, is_counted, is_first = True  # of the headings
     cdef uint64_t kind = LONG
-    cdef Py_ssize_t first_heading = -1, first_line = -1
+    cdef Py_ssize_t first_h1 = -1, first_heading = -1, first_line = -1
     for row in range(rows):
         block = <tuple> blocks[numbers[row]]
         text, roles, is_inset = block[0], block[2], block[6]
@@ -101,6 +101,7 @@ def page_units(found, blocks, Py_ssize_t size):
             if not pass_over[row]:
                 first_line = row if first_line < 0 else first_line
                 first_heading = row if first_heading < 0 and block[3] else first_heading
+                first_h1 = row if first_h1 < 0 and block[3] and <str> block[0] == h1 else first_h1
             said = without_age(text) if may_have_age(text) else text
             kind = LONG if len(said) > MAX_LENGTH else NUMBERED if may_be_counter(said) else SHORT
             places[row] = place_of(block[5], said, seen, kind == NUMBERED)
@@ -123,7 +124,7 @@ def page_units(found, blocks, Py_ssize_t size):
                 digests[row] = crc32(said.encode("utf-8", "surrogatepass"))
             digests[row] = digests[row] & ((<uint64_t> 1 << KIND) - 1) | kind << KIND
     comments = (comments & 0xFFFF) << 16 | stand
-    headline = max(0, first_line if first_heading < 0 else first_heading)
+    headline = max(0, first_h1 if first_h1 >= 0 else first_heading if first_heading >= 0 else first_line)
     made += samples, size, comments
     return _twin.PageUnits(found.hashes, found.starts, found.lengths, *made, headline=headline)
 

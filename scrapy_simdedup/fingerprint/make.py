@@ -112,7 +112,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
     units = None
     if settings.keeps_units and unjudged in OF_OWN_PAST:
-        units = page_units(shingles, page.blocks, settings.shingle_size)
+        units = page_units(shingles, page.blocks, settings.shingle_size, page.h1)
         title, offer = page.own_title, page.offer
         if settings.ignore:
             title, offer = normalise(title, settings.ignore), normalise(offer, settings.ignore)

@@ -118,7 +118,7 @@ class PageUnits(NamedTuple):
     offer: int = 0
     """16 bits of what the page says of prices and stock beside its text; 0 without any."""
     headline: int = 0
-    """The first block that is a heading of the content, or else the first of the content; 0 where there is none."""
+    """The block of the content with the h1 that names the page, or else its first heading, or its first block; or 0."""
     title_words: str = ""
     """The words of the title that the h1 lacks; see ``words_of_title`` in ``scrapy_simdedup.page.page``."""
 
@@ -159,7 +159,7 @@ class PageUnits(NamedTuple):
         return chosen & ~are_among(self.places, list(clocks)) if clocks else chosen
 
 
-def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> PageUnits:
+def python_page_units(found: Shingles, blocks: Sequence[Block], size: int, h1: str = "") -> PageUnits:
     """The blocks of a page with their shingles, which :func:`find_shingles` found with ``size`` words each.
 
     The place of a block of the content are the tags around it, and which of the blocks with these tags it is. A short
@@ -169,7 +169,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
     digests = (fmix64(np.add.reduceat(found.hashes, found.starts)) >> _HALF).tolist()
     classes, samples, places, pass_over = list[int](), list[str](), [0] * len(digests), list[bool]()
     seen: dict[int, int] = {}
-    first_heading = first_line = None
+    first_h1 = first_heading = first_line = None
     has_heading, comments, stand = False, 0, 0
     for at, (number, end) in enumerate(pairwise([*found.blocks.tolist(), len(blocks)])):
         text, block_class, roles, heading, links, path, inset = blocks[number]
@@ -190,6 +190,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
             if not is_passed:
                 first_line = at if first_line is None else first_line
                 first_heading = at if first_heading is None and heading else first_heading
+                first_h1 = at if first_h1 is None and heading and blocks[number].text == h1 else first_h1
             said = without_age(text) if _may_have_age(text) else text
             kind = NUMBERED if _may_be_counter(said) else SHORT if len(said) <= MAX_LENGTH else LONG
             if kind == NUMBERED:
@@ -218,7 +219,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int) -> Pa
         samples,
         size,
         (comments & _KEPT) << 16 | stand,
-        headline=first_heading or first_line or 0,
+        headline=next((at for at in (first_h1, first_heading, first_line) if at is not None), 0),
     )
 
 

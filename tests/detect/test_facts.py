@@ -52,10 +52,11 @@ MENUS = {
 async def test_facts_below_a_menu_make_another_page_however_long_it_is(menu: str, lines: int) -> None:
     """What no name calls a menu is content: more than the text, and more than a record has room for."""
     entries = "".join(MENUS[menu].format(number, name) for number, name in enumerate(words("menu", lines)))
+    below = "".join(f"<p>{name} {name}</p>" for name in words("below", 12))
 
     def job(place: str, writer: str) -> str:
-        body = f"<div><h1>A job</h1>{JOB.format(place, '56 000', writer)}</div><p>Served in {len(place)} ms</p>"
-        return f"<title>A job</title><div><table>{entries}</table></div>{body}"
+        body = f"<div><h1>A job</h1>{JOB.format(place, '56 000', writer)}{below}</div><p>Served in {len(place)} ms</p>"
+        return f"<title>A job</title><div><h3>Filter by</h3><table>{entries}</table></div>{body}"
 
     adverts = {
         "jobs/1": job("Erfurt", "Felix Winter"),
