@@ -24,6 +24,7 @@ UnjudgedReason: TypeAlias = Literal[
     "too_big",
     "too_many_attributes",
     "too_many_elements",
+    "too_many_links",
     "too_much_text",
     "too_short",
     "undecodable",
@@ -81,6 +82,7 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
     ),
     "too_many_attributes": Unjudged("has a tag with more attributes than are read", compared_by_body=True),
     "too_many_elements": Unjudged("has more elements than are read", compared_by_body=True),
+    "too_many_links": Unjudged("has more links than are read", compared_by_body=True),
     "too_much_text": Unjudged("has more text than is read", compared_by_body=True),
     "too_short": Unjudged(
         "has fewer than SIMDEDUP_MIN_WORDS distinct shingles",

@@ -27,6 +27,7 @@ def test_pages_with_content_and_no_text_to_trust_are_compared_by_their_bodies() 
         "too_big",
         "too_many_attributes",
         "too_many_elements",
+        "too_many_links",
         "too_much_text",
     } == COMPARED_BY_BODY
 

@@ -5,7 +5,7 @@
 2. Bytes that are no HTML, or that would cost the parser quadratic time, are not parsed.
 3. A sentinel element is put behind the page. Where it is not the last element of the tree, the end of the page was
    swallowed: by a comment, script, quote or tag that is never closed, or by the parser's limits.
-4. A tree with too many elements or characters, or of a wrong encoding, is not judged.
+4. A tree with too many elements, links or characters, or of a wrong encoding, is not judged.
 """
 
 from __future__ import annotations
@@ -31,6 +31,8 @@ MAX_ATTRIBUTES = 500
 MIN_ATTRIBUTES_LENGTH = 64_000
 """Bytes of a page below which no number of attributes takes noticeable time."""
 MAX_ELEMENTS = 50_000
+MAX_LINKS = 5_000
+"""Links of one page; an index of this size has no text of its own."""
 MAX_TEXT = 1_000_000
 """Characters of text without scripts and white space: a novel. In some languages each character is a word."""
 MAX_DEPTH_OF_ENDING = 16
@@ -192,6 +194,8 @@ def _reason_not_to_parse(text: bytes, controls: int, tags: int) -> UnjudgedReaso
 def _reason_not_to_judge(html: str, tags: int, root: HtmlElement) -> UnjudgedReason | None:
     if tags > MAX_ELEMENTS and cast("float", _count_elements(root)) > MAX_ELEMENTS:
         return "too_many_elements"
+    if tags > MAX_LINKS and cast("float", _count_links(root)) > MAX_LINKS:
+        return "too_many_links"
     if len(html) > MAX_TEXT and _text_length(root) > MAX_TEXT:
         return "too_much_text"
     if "\ufffd" in html:
@@ -201,7 +205,7 @@ def _reason_not_to_judge(html: str, tags: int, root: HtmlElement) -> UnjudgedRea
     return None
 
 
-_count_elements = etree.XPath("count(//*)")
+_count_elements, _count_links = etree.XPath("count(//*)"), etree.XPath("count(//a)")
 _PARSERS = {
     rich: make(encoding="utf-8", huge_tree=True, remove_comments=True, remove_pis=True, collect_ids=False)
     for rich, make in ((True, HTMLParser), (False, etree.HTMLParser))

@@ -40,18 +40,3 @@ async def test_pages_of_one_list_are_no_copies_though_the_same_few_authors_are_o
         again = await detector.add(list_page(form, 3), url="https://list.example/all.html?page=4")
     assert {verdict.is_duplicate for verdict in verdicts} == {False}
     assert again.is_duplicate
-
-
-@on_asyncio
-async def test_a_menu_of_thousands_of_links_hides_neither_a_text_nor_a_repeat() -> None:
-    """The reference of a large program has each of its names in the menu of each page."""
-    menu = "".join(f"<li><a href=/{number}>{name}</a></li>" for number, name in enumerate(words("menu", 9_000)))
-
-    def page(number: int) -> str:
-        return f"<title>{number}</title><ul>{menu}</ul><main><h1>Class {number}</h1>{prose(number, 120)}</main>"
-
-    async with NearDuplicateDetector(secret="menu") as detector:
-        verdicts = [await detector.add(page(number), url=f"https://menu.example/{number}") for number in range(4)]
-        again = await detector.add(page(2) + "<p>Served in 12 ms</p>", url="https://menu.example/2?from=search")
-    assert {verdict.is_duplicate for verdict in verdicts} == {False}
-    assert (again.is_duplicate, again.original) == (True, "https://menu.example/2")

@@ -60,6 +60,7 @@ HOSTILE = {
     "ligatures": Hostile(lambda: "<p>" + "\ufdfa" * 900_000 + "</p>"),
     "marks": Hostile(lambda: "<p>e" + "\u0323\u0301" * 450_000 + "</p>"),
     "more than a page": Hostile(lambda: "<p>more</p>" * 600_000, "too_big"),
+    "links": Hostile(lambda: "".join(f"<a href=/{n}>to {n}</a> " for n in range(20_000)), "too_many_links"),
     "paragraphs": Hostile(lambda: "<p>Words, and more.</p>" * 48_000),
     "elements": Hostile(lambda: "<wbr>" * 900_000, "too_many_elements"),
     "an image": Hostile(lambda: f"<img src='data:image/png;base64,{'AAAA' * M}'>"),

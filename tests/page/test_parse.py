@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 
 from helpers.soup import soup
-from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_TEXT, parse, utf8
+from scrapy_simdedup.page.parse import MAX_ATTRIBUTES, MAX_ELEMENTS, MAX_LINKS, MAX_TEXT, parse, utf8
 
 REST = "<p>The rest of the page.</p>"
 
@@ -72,6 +72,7 @@ def test_a_page_whose_rest_is_swallowed_is_cut(opened: str) -> None:
         ("GIF89a" + "".join(map(chr, range(256))) * 4, "binary"),
         ("<br>" * (MAX_ELEMENTS + 1), "too_many_elements"),
         ("<i></i>" * (MAX_ELEMENTS + 1), "too_many_elements"),
+        ("<a href=/>x</a>" * (MAX_LINKS + 1), "too_many_links"),
         ("<p>" + "tide " * (MAX_TEXT // 4 + 1), "too_much_text"),
         ("<simdedup-end-of-page></simdedup-end-of-page><!--" + REST, "cut"),
     ],
