@@ -7,12 +7,14 @@ not what changed about a page. A price that changes on 3 % of the pages is.
    :data:`MAX_RECENT` pages of the run it is known as well whether they were equal there.
 2. Each page counts once per run: its text is equal there, or it differs. A page that comes to the byte as it was is
    equal at all places that its record keeps. What a page says anew under several URLs counts once. Where more than a
-   quarter of the content differs, other places than counters say nothing: the page was rewritten.
+   quarter of the content differs, but for long texts that stand on other pages, too, places other than counters say
+   nothing: the page was rewritten.
 3. From :data:`MIN_PAGES` pages on, a place that differs on :data:`CLOCK_SHARE` of them is a clock, if they are enough
    to tell that it does on more than :data:`STILL_SHARE` of all; until it differs on less. The newest articles come
    first, and are edited most.
-4. An amount, a number alone or with a currency, is believed to be a clock after :data:`AMOUNT_RUNS` runs only: all
-   prices of a shop may rise on one day.
+4. An amount, a number alone or with a currency, is believed to be a clock after :data:`SLOW_RUNS` runs only: all
+   prices of a shop may rise on one day. So is an advertisement that is a good part of its page: a shop may write the
+   same notice on all pages.
 
 A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each. A place that is met late takes the seat of one
 that does not come to be a clock. A line takes one seat: it is known by its words, or by what stands around it.
@@ -41,11 +43,11 @@ CLOCK_SHARE, STILL_SHARE = 0.6, 0.4
 """Shares of these pages on which its text must differ: to become a clock, and to stay one."""
 QUANTILE = 1.96
 """How sure it must be that the share on all pages is not less than the latter: in 39 of 40 cases."""
-AMOUNT_RUNS = 3
-"""Runs in which an amount must have differed like that."""
+SLOW_RUNS = 3
+"""Runs in which an amount, or a text that many pages share, must have differed like that."""
 MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
-MAX_PLACES = 12
+MAX_PLACES = 24
 """Places of a site that are watched: of more, those that differ least are forgotten."""
 MAX_WITNESSES = 4_096
 """Texts of a site at a place of a content that are remembered to have been seen in this run."""
@@ -72,7 +74,7 @@ class ClockEvidence:
     """The places at which the text differs."""
     equal: frozenset[int]
     edited_share: float = 0.0
-    """The share of the words of the content that are in units without an equal one, 0..1."""
+    """The share of the words of the content that are in units without an equal one, and on no other pages, 0..1."""
     content: int = 0
     """A digest of the page's content; 0 where none is known. What its URLs say anew counts once."""
     beside: dict[int, int] = field(default_factory=dict)
@@ -81,6 +83,8 @@ class ClockEvidence:
     """The places with an equal text as unit tables keep them, of a page of which no more is known."""
     before: TextUnits | None = None
     """What was kept of the earlier version."""
+    has_repeated: bool = False
+    """Whether what differs would be an edit of the page, did it not stand on other pages."""
 
 
 @dataclass(slots=True)
@@ -96,7 +100,8 @@ class PlaceCounts:
     last_run: int = 0
     """32 bits of the name of the last one."""
     is_clock: bool = False
-    is_amount: bool = False
+    is_slow: bool = False
+    """Whether it is believed after several runs only."""
     sample: str = ""
     """The beginning of a text from this place."""
     beside: int = 0
@@ -123,7 +128,7 @@ class PlaceCounts:
             self.seen, self.differed = self.seen // 2, self.differed // 2
         was_clock = self.is_clock
         share = self.differed / self.seen
-        has_runs = not self.is_amount or self.runs >= AMOUNT_RUNS
+        has_runs = not self.is_slow or self.runs >= SLOW_RUNS
         enough = self.seen >= MIN_PAGES and has_runs
         least = share if was_clock else wilson_bound(self.differed, self.seen - self.differed, -QUANTILE)
         self.is_clock = enough and least >= STILL_SHARE and (was_clock or share >= CLOCK_SHARE)
@@ -180,7 +185,8 @@ class SiteClocks:
                 continue
             if not is_rewritten or is_counter(sample):
                 counts = self.places.get(place) or self._watch(place, evidence.beside.get(place, 0))
-                counts.sample, counts.is_amount = sample[:SAMPLE_LENGTH], is_amount(sample)
+                counts.sample = sample[:SAMPLE_LENGTH]
+                counts.is_slow = is_amount(sample) or (evidence.has_repeated and not is_counter(sample))
                 is_news |= counts.observe(run_number, differs=True)
         equal = self.equal_places(evidence)
         for place in equal:

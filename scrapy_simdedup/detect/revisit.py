@@ -8,8 +8,9 @@ a new text, for which it would be kept beside another page.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -20,7 +21,7 @@ from scrapy_simdedup.detect.verdict import FetchedPage, VerdictKind
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.novelty import new_units
-from scrapy_simdedup.fingerprint.text_units import COMMENTS_PLACE, NUMBER, table_rows
+from scrapy_simdedup.fingerprint.text_units import COMMENTS_PLACE, NUMBER, Mask, table_rows
 from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import IMPORTED, Record
@@ -83,7 +84,7 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
     by_units = settings.unchanged_by == "content"  # by fields the items decide, and pages are compared as ever
     reasons = {now.unjudged, before.unjudged}
     if by_units and reasons != {None} and reasons <= OF_OWN_PAST and before.extractor == now.extractor:
-        return _compare_unjudged(now, before, record, clocks)
+        return _compare_unjudged(page, before, record, index, clocks)
     if now.unjudged or before.extractor != now.extractor:
         return Revisit(record)
     if before.unjudged:
@@ -92,7 +93,7 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
     found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=novel_words)
     changes = evidence = None
     if by_units and now.page_units is not None and before.units is not None and before.units.sequence:
-        changes, evidence = _compare_units(now, before, clocks)
+        changes, evidence = _compare_units(now, before, clocks, partial(index.repeated, page))
         same_data = before.data == now.data and not before.identity_differs(now)
         is_same = not changes and same_data
     else:
@@ -116,17 +117,18 @@ def evidence_of_equal(before: PageFingerprint) -> ClockEvidence | None:
 
 
 def _compare_unjudged(
-    now: PageFingerprint, before: PageFingerprint, record: Record, clocks: Collection[int]
+    page: FetchedPage, before: PageFingerprint, record: Record, index: SiteIndex, clocks: Collection[int]
 ) -> Revisit:
     """A page that is compared with its own past alone: it is unchanged where its units are, whatever its code says.
 
     One that is too short may have been longer, or be so now, by a notice or a menu that only some answers have.
     """
+    now = page.fingerprint
     other_kind: VerdictKind | None = None if now.unjudged else "changed"
     if now.page_units is None or before.units is None or not before.units.sequence:
         return Revisit(record, other_kind)
     evidence: ClockEvidence | None
-    changes, evidence = _compare_units(now, before, clocks)
+    changes, evidence = _compare_units(now, before, clocks, partial(index.repeated, page))
     if "unended" in {now.unjudged, before.unjudged}:  # what differs may be where it ends
         evidence = None
     same = not changes and (now.data, now.h1) == (before.data, before.h1)
@@ -138,12 +140,21 @@ def _compare_unjudged(
 
 
 def _compare_units(
-    now: PageFingerprint, before: PageFingerprint, clocks: Collection[int]
+    now: PageFingerprint,
+    before: PageFingerprint,
+    clocks: Collection[int],
+    repeated: Callable[[], Mask] | None = None,
 ) -> tuple[UnitChanges, ClockEvidence]:
-    """The changes of the text units, the title and the offer among them, and what they say about clocks."""
+    """The changes of the text units, the title and the offer among them, and what they say about clocks.
+
+    A page of which much differs may show other advertisements and teasers. These stand on other pages, too.
+    """
     assert now.page_units is not None
     assert before.units is not None
     found = compare_units(now.page_units, before.units, clocks)
+    has_repeated = False
+    if found.edited_share > MAX_EDITED_SHARE and repeated is not None:
+        found, has_repeated = compare_units(now.page_units, before.units, clocks, repeated()), True
     edited, equal = dict(found.edited_places), set(found.equal_places)
     if found.edited_share <= MAX_EDITED_SHARE:
         edited |= found.edited_spots
@@ -157,7 +168,7 @@ def _compare_units(
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
     about = found.edited_share, _witness(now, edited), beside
-    return changes, ClockEvidence(edited, frozenset(equal), *about, before=before.units)
+    return changes, ClockEvidence(edited, frozenset(equal), *about, frozenset(), before.units, has_repeated)
 
 
 def beside_content(now: PageFingerprint, before: PageFingerprint) -> dict[int, tuple[str, bool]]:
@@ -177,16 +188,18 @@ def _witness(page: PageFingerprint, edited: Collection[int]) -> int:
     """A digest of the page's content for :class:`~scrapy_simdedup.detect.clocks.ClockEvidence`; 0 where none is known.
 
     What was edited on a page is edited under each of its URLs, of which each may have a line of its own, such as
-    "Reply to Ann". So the page is known by its h1 and its longest unit; without an h1, as products of one description
-    may be, by the amounts that it had before, too.
+    "Reply to Ann". So the page is known by its headlines and the longest unit that it had before; without an h1, as
+    products of one description may be, by the amounts that it had before, too.
     """
     assert page.page_units is not None
     if page.units is None or not edited:
         return 0 if page.units is None else page.units.sequence
     units = page.page_units
-    longest = int(units.digests[np.where(units.in_table, units.lengths, 0).argmax()]) if len(units.lengths) else 0
-    amounts = [] if page.h1 else [at for at in units.without(edited).nonzero()[0] if is_amount(units.samples[at])]
-    return hash((page.h1, longest, *units.digests[amounts].tolist())) or 1
+    is_old = units.without(edited)
+    known = [int(np.where(is_old, units.lengths, 0).argmax())] if is_old.any() else []
+    if not page.h1:
+        known += [at for at in is_old.nonzero()[0].tolist() if is_amount(units.samples[at])]
+    return hash((page.h1, page.title, *units.digests[known].tolist())) or 1
 
 
 def text_differs(one: PageFingerprint, other: PageFingerprint) -> bool | None:

@@ -313,6 +313,10 @@ class SiteIndex:
         rows, alike = np.append(rows[others], wholes), np.append(alike[others], [page.settings.identical] * len(wholes))
         return rows, alike, are_among(rows, wholes)
 
+    def repeated(self, page: FetchedPage) -> Mask:
+        """Which long texts of a page the site repeats; see :class:`SiteNovelty`."""
+        return self._novelty.repeated(page)
+
     def may_give_items(self, handler: str) -> bool:
         """Whether a page of this site may give items, as far as pages of its handler gave any here or elsewhere."""
         items = self._items_of_all_sites

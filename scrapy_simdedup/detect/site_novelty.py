@@ -30,14 +30,14 @@ from scrapy_simdedup.detect.candidate_index import DELIVERED, CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import lead_to_one_page
 from scrapy_simdedup.detect.own_text import OwnTextSearch
-from scrapy_simdedup.detect.site_boilerplate import OtherPages
+from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, OtherPages
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows, inverse_fmix64
 from scrapy_simdedup.fingerprint.novelty import FilterBank
-from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits, sequence_digest, table_rows
+from scrapy_simdedup.fingerprint.text_units import Mask, PageUnits, TextUnits, rows_of, sequence_digest, table_rows
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.urls.parts import query_parameters
 
@@ -244,6 +244,17 @@ class SiteNovelty:
         others = [row for row in sample if row not in like_it]
         headlines = partial(self._originals.comparison_rows, np.array(others, np.intp))
         return OtherPages(len(sample), len(others), headlines, partial(self._texts_of, others))
+
+    def repeated(self, page: FetchedPage) -> Mask:
+        """Which long texts of a page stand on :data:`MIN_PAGES` other pages of the site or more, at whatever place."""
+        units, counts = page.fingerprint.page_units, Counter[int]()
+        assert units is not None
+        for row in self._copy_check.sampled_pages(page.fingerprint):
+            of = None if lead_to_one_page(page.url, self._records[row].url) else self._units_of(row)[1]
+            counts.update(() if of is None else set(of.rows["digest"].tolist()))
+        on_many = [digest for digest, pages in counts.items() if pages >= MIN_PAGES]
+        is_long = units.in_table & (units.lengths > novelty.MIN_OWN_WORDS)
+        return is_long & are_among(rows_of(units.digests, units.places)["digest"], on_many)
 
     def is_known_view(self, page: FetchedPage, near: Rows, clocks: Collection[int]) -> Mask:
         """Of which of some originals a page is the same view, of a thing that is known from another page.

@@ -1,8 +1,9 @@
 """What changed on a page: the text units that differ from those that its record kept of it, and its template.
 
 1. Units of clocks are passed over, places whose text changes by itself. A long text that is a good part of its page is
-   none, whatever stands at its place on other pages. Where one shares its row, the record may be older than what is
-   known of the clocks: then it is in that row.
+   none, whatever stands at its place on other pages, unless it stands on them as well, as advertisements that take
+   turns do. Where a clock shares its row, the record may be older than what is known of the clocks: then it is in that
+   row.
 2. Where the digests of the two sequences are equal, nothing changed.
 3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
    place, then with one elsewhere. Rows that only one has are put together by their places: of as many as both have in a
@@ -36,6 +37,7 @@ from scrapy_simdedup.fingerprint.sketch import b_bit_values, minhash, minhash_re
 from scrapy_simdedup.fingerprint.text_units import (
     NUMBERED,
     SHARED_PLACE,
+    Mask,
     PageUnits,
     Places,
     TextUnits,
@@ -99,11 +101,18 @@ class UnitComparison(NamedTuple):
     """By edited spot the place of a unit beside it; by the place of an order that of the first unit."""
 
 
-def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] = ()) -> UnitComparison:
-    """Compare the text units of a page with those of an earlier version. Clocks are passed over."""
+def compare_units(
+    units: PageUnits, before: TextUnits, clocks: Collection[int] = (), repeated: Mask | None = None
+) -> UnitComparison:
+    """Compare the text units of a page with those of an earlier version. Clocks are passed over.
+
+    What other pages of the site say as well, ``repeated``, is no part of what was edited, and may be a clock however
+    long it is; shape (m,).
+    """
     is_joined = before.joined_by > 0
+    is_own = units.in_table if repeated is None else units.in_table & ~repeated
     if clocks and not is_joined:
-        clocks = set(clocks) - _places_of_page(units, clocks)
+        clocks = set(clocks) - _places_of_page(units, is_own, clocks)
     table = table_rows(units, before.joined_by)
     if is_joined and clocks and sequence_digest(units.digests[table.blocks]) != before.sequence:
         table = table_rows(units, before.joined_by, clocks)
@@ -120,8 +129,11 @@ def compare_units(units: PageUnits, before: TextUnits, clocks: Collection[int] =
     is_equal = np.ones(len(rows), np.bool_)
     is_equal[added] = False
     row_places = places[first] if len(rows) else places
-    lengths = np.add.reduceat(units.lengths[chosen], first) if len(rows) else first
-    share = float(lengths[~is_equal].sum() / max(1, lengths.sum()))
+    lengths, own = (
+        np.add.reduceat(np.where(of, units.lengths, 0)[chosen], first) if len(rows) else first
+        for of in (units.in_table, is_own)
+    )
+    share = float(own[~is_equal].sum() / max(1, lengths.sum()))
     at = chosen[first]
     spots, number_spots, beside = (of_units[at] for of_units in spots_of(units))
     of_rows = row_places, spots, number_spots
@@ -205,9 +217,9 @@ def _in_place_of_others(
     ]
 
 
-def _places_of_page(units: PageUnits, clocks: Collection[int]) -> set[int]:
-    """The clocks at whose places long texts stand which are together more than a clock on this page."""
-    at = (units.in_table & are_among(units.places, list(clocks))).nonzero()[0]
+def _places_of_page(units: PageUnits, is_own: Mask, clocks: Collection[int]) -> set[int]:
+    """The clocks at whose places long texts of its own stand which are together more than a clock on this page."""
+    at = (is_own & are_among(units.places, list(clocks))).nonzero()[0]
     long = [number for number in at.tolist() if len(units.samples[number]) > MAX_LENGTH]
     if units.lengths[long].sum() <= MAX_CLOCK_SHARE * units.lengths[units.in_table].sum():
         return set()

@@ -38,7 +38,7 @@ def test_the_clocks_of_a_site_are_listed_and_a_price_is_none(shop: str) -> None:
     assert answer.code == 0
     clocks = {"".join(filter(str.isalpha, place["sample"])) for place in places if place["is_clock"]}
     assert clocks == {"Instock", "peoplearelookingatthis"}
-    assert [place["differed"] for place in places if place["is_amount"]] == [1]
+    assert [place["differed"] for place in places if place["is_slow"]] == [1]
 
 
 def test_explain_names_them(shop: str) -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from helpers.changing_site import product, sentence
 from helpers.on_asyncio import on_asyncio
-from helpers.pages import prose
+from helpers.pages import prose, words
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.detect.clocks import MAX_PLACES, ClockEvidence, SiteClocks, is_amount, is_counter
 from scrapy_simdedup.detect.verdict import VerdictKind
@@ -246,6 +246,37 @@ async def test_products_of_one_description_without_a_headline_tell_of_a_clock_ea
         assert edited <= exported
         if run >= 2:
             assert exported == edited
+
+
+def short_page(number: int, beside: str, *, text: str = "") -> str:
+    """A page of three short lines, with a longer text beside them in a box without a name."""
+    own = " ".join(words(("own", number), 12))
+    return f"<title>Lamp {number}</title><h1>Lamp {number}</h1><p>{own} {text}</p><div>{beside}</div>"
+
+
+@on_asyncio
+async def test_advertisements_that_take_turns_are_clocks_though_they_are_half_of_a_short_page(
+    sqlite_store: str,
+) -> None:
+    """Each stands on other pages, too; so it is no part of the page, and nobody wrote the page anew."""
+    chance = random.Random(5)
+    advertisements, texts = [" ".join(words(("advertisement", number), 16)) for number in range(6)], [""] * 30
+    for run in range(7):
+        edited = set(chance.sample(range(30), 3)) if run > 4 else set()
+        for number in edited:
+            texts[number] += f" edited {run}"
+        pages = {n: short_page(n, chance.choice(advertisements), text=text) for n, text in enumerate(texts)}
+        found = await changed_numbers(sqlite_store, run, pages)
+        assert edited <= found
+        assert run in {1, 2, 3} or found == edited
+
+
+@on_asyncio
+async def test_a_notice_that_a_shop_writes_anew_on_all_its_pages_is_seen_on_each(sqlite_store: str) -> None:
+    for run in range(3):
+        notice = " ".join(words(("notice", run), 16))
+        found = await changed_numbers(sqlite_store, run, {n: short_page(n, notice) for n in range(30)})
+        assert found == (set(range(30)) if run else set())
 
 
 @on_asyncio
