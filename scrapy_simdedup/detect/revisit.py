@@ -154,7 +154,9 @@ def _compare_units(
     found = compare_units(now.page_units, before.units, clocks)
     has_repeated = False
     if found.edited_share > MAX_EDITED_SHARE and repeated is not None:
-        found, has_repeated = compare_units(now.page_units, before.units, clocks, repeated()), True
+        are_repeated = repeated()
+        has_repeated = bool(are_repeated.any())
+        found = compare_units(now.page_units, before.units, clocks, are_repeated) if has_repeated else found
     edited, equal = dict(found.edited_places), set(found.equal_places)
     if found.edited_share <= MAX_EDITED_SHARE:
         edited |= found.edited_spots

@@ -247,14 +247,20 @@ class SiteNovelty:
 
     def repeated(self, page: FetchedPage) -> Mask:
         """Which long texts of a page stand on :data:`MIN_PAGES` other pages of the site or more, at whatever place."""
-        units, counts = page.fingerprint.page_units, Counter[int]()
+        units = page.fingerprint.page_units
         assert units is not None
-        for row in self._copy_check.sampled_pages(page.fingerprint):
-            of = None if lead_to_one_page(page.url, self._records[row].url) else self._units_of(row)[1]
-            counts.update(() if of is None else set(of.rows["digest"].tolist()))
-        on_many = [digest for digest, pages in counts.items() if pages >= MIN_PAGES]
+        digests = rows_of(units.digests, units.places)["digest"]
         is_long = units.in_table & (units.lengths > novelty.MIN_OWN_WORDS)
-        return is_long & are_among(rows_of(units.digests, units.places)["digest"], on_many)
+        rare, found = dict.fromkeys(digests[is_long].tolist(), 0), list[int]()
+        sample = self._copy_check.sampled_pages(page.fingerprint)
+        for row, of in zip(sample, self._units_of_all(sample), strict=True):
+            shared = set() if of is None else rare.keys() & of.rows["digest"].tolist()
+            for digest in () if shared and lead_to_one_page(page.url, self._records[row].url) else shared:
+                rare[digest] += 1
+                if rare[digest] == MIN_PAGES:
+                    found.append(digest)
+                    del rare[digest]
+        return is_long & are_among(digests, found)
 
     def is_known_view(self, page: FetchedPage, near: Rows, clocks: Collection[int]) -> Mask:
         """Of which of some originals a page is the same view, of a thing that is known from another page.
@@ -321,11 +327,14 @@ class SiteNovelty:
         return PageFingerprint.from_bytes(self._records.fingerprint(row)).units
 
     def _texts_of(self, sample: Sequence[int]) -> FilterBank:
-        known = self._units
-        self._units = {row: self._units_of(row) for row in sample}
-        if self._units != known:
-            self._texts = FilterBank([of for _, of in self._units.values() if of is not None])
+        units = [of for of in self._units_of_all(sample) if of is not None]
+        if units != self._texts.units:
+            self._texts = FilterBank(units)
         return self._texts
+
+    def _units_of_all(self, sample: Sequence[int]) -> list[TextUnits | None]:
+        self._units = {row: self._units_of(row) for row in sample}
+        return [of for _, of in self._units.values()]
 
     def _units_of(self, row: int) -> tuple[int, TextUnits | None]:
         """The id of a record and the text units of its page; to read the fingerprint takes most of the time."""
