@@ -309,7 +309,7 @@ def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
 
 
 def model_computes_alike(tree: BlockTree) -> bool:
-    """Features, what is asked of them, the sums of the leaves, and the features of the second round."""
+    """Features, what is asked of them, the sums of the leaves, the features of the second round, and the choice."""
     one, other = _content_model.block_features(tree), content_features.python_block_features(tree)
     model = content_model.content_model()
     values = np.ascontiguousarray(other.matrix(model.first.names).T)
@@ -317,6 +317,7 @@ def model_computes_alike(tree: BlockTree) -> bool:
     sums = content_model.python_sum_leaves(*trees)
     said = content_model.probability(sums)
     around, same_around = _content_model.what_was_said(said, one), content_model.python_what_was_said(said, other)
+    lengths = [len(text) for text in tree.texts]
     rows = content_features.rows_of(model.second.names, other)
     gathered, same_gathered = np.zeros((2, len(rows), len(tree.texts)), np.float32)
     numbers = (rows, other.blocks, other.boxes, other.page, other.places)
@@ -326,6 +327,9 @@ def model_computes_alike(tree: BlockTree) -> bool:
         all(np.array_equal(*both) for both in zip(one, other, strict=True))
         and np.array_equal(_content_model.sum_leaves(*trees), sums)
         and np.array_equal(around, same_around)
+        and np.array_equal(
+            _content_model.choose_blocks(said, lengths), content_model.python_choose_blocks(said, lengths)
+        )
         and np.array_equal(gathered, same_gathered)
     )
 

@@ -5,7 +5,7 @@ They are written in the order in which the twin of :mod:`scrapy_simdedup.page.co
 """
 
 cimport cython
-from libc.math cimport INFINITY
+from libc.math cimport exp, log
 from libc.stdint cimport int32_t, int64_t, uint8_t, uint64_t
 from libc.stdlib cimport qsort
 from libc.string cimport memcpy, memset
@@ -20,8 +20,8 @@ from scrapy_simdedup.page import content_features as _features
 from scrapy_simdedup.page import roles as _roles
 
 cdef extern from "Python.h":
-    bint PyUnicode_IS_ASCII(object text)
     int PyUnicode_KIND(object text)
+    uint64_t Py_UNICODE_TOLOWER(Py_UCS4 sign)
     void* PyUnicode_DATA(object text)
     Py_UCS4 PyUnicode_READ(int kind, void* data, Py_ssize_t place)
     object PyUnicode_FromKindAndData(int kind, const void* data, Py_ssize_t size)
@@ -32,7 +32,6 @@ cdef enum:
     LONGEST_KEY = 100
     MAX_MASKS = 40
     MAX_TAG_KINDS = 2
-    MAX_DEPTH = 5
 
 cdef int64_t HEADING = _roles.HEADING
 cdef int64_t H1 = _roles.H1
@@ -56,7 +55,7 @@ if MAX_REPEATED_LENGTH > LONGEST_KEY or len(_features._MASKS) > MAX_MASKS or len
 cdef uint64_t CODE_FACTOR = SystemRandom().getrandbits(64) | 1
 """Unknown outside of the process, so that nobody writes a page of words with the same hash."""
 cdef uint8_t KIND_OF_LATIN[256]
-cdef uint8_t IN_WORD[128]
+cdef uint8_t IN_WORD[256]
 """The character in lower case where it is of a word, else 0."""
 cdef int64_t BITS_OF_TAG[TAGS]
 cdef int64_t HEADING_LEVEL[TAGS]
@@ -76,8 +75,9 @@ def _fill_tables():
     cdef int place
     for place in range(128):
         KIND_OF_LATIN[place], KIND_OF_LATIN[place + 128] = _boxes.KIND_OF_BYTE[place], OTHER
-        IN_WORD[place] = ord(chr(place).lower()) if chr(place).isalnum() or chr(place) == "_" else 0
     KIND_OF_LATIN[ord("$")] = KIND_OF_LATIN[0xA3] = KIND_OF_LATIN[0xA5] = MONEY
+    for place in range(256):
+        IN_WORD[place] = ord(chr(place).lower()) if chr(place).isalnum() or chr(place) == "_" else 0
     for place in range(TAGS):
         BITS_OF_TAG[place] = _boxes.BITS_OF_TAG[place]
         HEADING_LEVEL[place] = _features._HEADING_LEVEL[place]
@@ -117,10 +117,10 @@ cdef int64_t number_groups(const int64_t* keys, int64_t count, int64_t* groups) 
     cdef int64_t i, number, slot, before = -1, found = 0, mask = 15
     while mask < 2 * count:
         mask = 2 * mask + 1
-    cdef int64_t[::1] slots = np.zeros(mask + 1, np.int64)  # the number of a distinct key, and 1
-    cdef int64_t[:, ::1] room = np.empty((count, 2), np.int64)
-    cdef int64_t[::1] ranks = np.empty(count, np.int64)
-    cdef Keyed* distinct = <Keyed*> &room[0, 0]
+    cdef int64_t[::1] room = np.zeros(mask + 1 + 3 * count, np.int64)
+    cdef int64_t* slots = &room[0]  # the number of a distinct key, and 1
+    cdef int64_t* ranks = slots + mask + 1
+    cdef Keyed* distinct = <Keyed*> (ranks + count)
     for i in range(count):
         if before < 0 or distinct[before].key != keys[i]:
             slot = (((<uint64_t> keys[i] + 1) * CODE_FACTOR) >> 20) & mask
@@ -157,6 +157,20 @@ cdef inline int64_t slot_of(uint64_t code, int64_t mask, const uint64_t* codes) 
     while codes[slot] != 0 and codes[slot] != code:
         slot = (slot + 1) & mask
     return slot
+
+
+cdef inline uint64_t in_word(Py_UCS4 sign) noexcept:
+    """The character in lower case where it is of a word, else 0."""
+    return IN_WORD[sign] if sign < 256 else Py_UNICODE_TOLOWER(sign) if sign.isalnum() else 0
+
+
+cdef uint64_t code_of(int kind, void* data, Py_ssize_t first, Py_ssize_t end) noexcept:
+    """The hash of a word that stands in a text, in lower case."""
+    cdef uint64_t code = 1
+    cdef Py_ssize_t i
+    for i in range(first, end):
+        code = code * CODE_FACTOR + in_word(PyUnicode_READ(kind, data, i))
+    return code
 
 
 cdef int fill(int64_t* made, list values) except -1:
@@ -221,25 +235,24 @@ cdef class Page:
         """Read the texts, and what the boxes of the blocks say."""
         cdef int64_t i, box, roles, length, links
         cdef list tags = tree.box_tags, class_paths = tree.box_class_paths, paths = tree.box_paths
-        cdef list keys = []
-        cdef dict counts = {}
+        cdef int64_t* like = self.row(GROUP)  # the first block with the same text, until the groups are numbered
+        cdef dict first_like = {}
         cdef dict seen = {}
         cdef str text
-        cdef object key, found
+        cdef object found
         for i in range(self.count):
             text = <str> self.texts[i]
-            self.read_text(text, i, keys)
+            found = first_like.setdefault(self.read_text(text, i), i)
+            like[i] = found
+            self.rows[REPEATS, like[i]] += 1
             box = self.rows[IN_BOX, i]
             self.rows[TAG, i] = tags[box]
             self.rows[CLASS_PATH, i] = class_paths[box]
             self.rows[PATH, i] = paths[box]
-        for key in keys:
-            found = counts.get(key)
-            counts[key] = 1 if found is None else found + 1
         self.h1 = -1
         for i in range(self.count):
             roles, length, links = self.rows[TEXT_ROLES, i], self.rows[LENGTH, i], self.rows[LINKS, i]
-            self.rows[REPEATS, i] = counts[keys[i]]
+            self.rows[REPEATS, i] = self.rows[REPEATS, like[i]]
             self.rows[IS_REPEATED, i] = self.rows[REPEATS, i] > 1
             if self.rows[IS_REPEATED, i]:
                 found = seen.get(self.texts[i])
@@ -266,8 +279,11 @@ cdef class Page:
         self.groups = number_groups(self.row(CLASS_PATH), self.count, self.row(GROUP))
         return 0
 
-    cdef int read_text(self, str text, int64_t number, list keys) except -1:
-        """Count the characters of a text by their kinds, and look for what has a form of its own."""
+    cdef str read_text(self, str text, int64_t number):
+        """Count the characters of a text by their kinds, and look for what has a form of its own.
+
+        What comes back is the same for short texts that differ in numbers.
+        """
         cdef int kind = PyUnicode_KIND(text)
         cdef void* data = PyUnicode_DATA(text)
         cdef Py_ssize_t i, size = len(text), key_size = 0
@@ -304,7 +320,7 @@ cdef class Page:
         self.rows[COMMAS, number] = counts[COMMA]
         self.rows[UPPERS, number] = counts[UPPER]
         self.rows[LOWERS, number] = counts[LOWER]
-        self.rows[IS_STOP_END, number] = sign in STOPS
+        self.rows[IS_STOP_END, number] = KIND_OF_LATIN[sign] == STOP if sign < 256 else sign in STOPS
         if counts[DIGIT] and may_be_price and size < MAX_PATTERN_LENGTH:
             self.rows[IS_PRICE, number] = PRICE(text) is not None
         if counts[DIGIT] and size < MAX_REPEATED_LENGTH:
@@ -315,20 +331,18 @@ cdef class Page:
                     key[key_size] = 48 if is_digit else sign
                     key_size += 1
                 was_digit = is_digit
-            text = PyUnicode_FromKindAndData(4, key, key_size)
-        keys.append(text)
-        return 0
+            return PyUnicode_FromKindAndData(4, key, key_size)
+        return text
 
     cdef int compare_with_title(self, str title) except -1:
         """For each short block, the share of the title's words that it has; words are compared by their hashes."""
         cdef set wanted = set(WORDS(title.lower()))
         cdef int64_t number, slot, mask = 15, found, count = len(wanted)
-        cdef Py_ssize_t i, size
+        cdef Py_ssize_t i, first
         cdef uint64_t code
-        cdef Py_UCS4 sign
+        cdef uint64_t lengths[128]
         cdef str text, word
         cdef int kind
-        cdef bint is_ascii
         cdef void* data
         if not count:
             return 0
@@ -336,37 +350,36 @@ cdef class Page:
             mask = 2 * mask + 1
         cdef uint64_t[::1] codes = np.zeros(mask + 1, np.uint64)
         cdef int64_t[::1] seen_in = np.full(mask + 1, -1, np.int64)
+        memset(lengths, 0, sizeof(lengths))  # of the words that begin with a character: most others need no hash
         for word in wanted:
-            kind, data, code = PyUnicode_KIND(word), PyUnicode_DATA(word), 1
-            for i in range(len(word)):
-                code = code * CODE_FACTOR + <uint64_t> PyUnicode_READ(kind, data, i)
+            kind, data = PyUnicode_KIND(word), PyUnicode_DATA(word)
+            lengths[in_word(PyUnicode_READ(kind, data, 0)) & 127] |= <uint64_t> 1 << (len(word) & 63)
+            code = code_of(kind, data, 0, len(word))
             slot = slot_of(code, mask, &codes[0])
             codes[slot] = code
         for number in range(self.count):
             if self.rows[LENGTH, number] > MAX_TITLE_LENGTH:
                 continue
             text = <str> self.texts[number]
-            is_ascii = PyUnicode_IS_ASCII(text)
-            if not is_ascii:  # else the table of characters puts them into lower case
-                text = text.lower()
-            kind, data, size = PyUnicode_KIND(text), PyUnicode_DATA(text), len(text)
-            code, found = 1, 0
-            for i in range(size + 1):
-                if i < size:
-                    sign = (<const uint8_t*> data)[i] if is_ascii else PyUnicode_READ(kind, data, i)
-                    if sign < 128:
-                        sign = IN_WORD[sign]
-                    elif not sign.isalnum():
-                        sign = 0
-                    if sign:
-                        code = code * CODE_FACTOR + <uint64_t> sign
-                        continue
-                if code != 1:
+            if PyUnicode_KIND(text) > 1 and ("\u0130" in text or "\u03a3" in text):
+                text = text.lower()  # all others become one letter, whatever stands beside them
+            kind, data = PyUnicode_KIND(text), PyUnicode_DATA(text)
+            i = found = 0
+            while i < len(text):  # behind the text there is a 0
+                first = i
+                if kind == 1:
+                    while IN_WORD[(<const uint8_t*> data)[i]]:
+                        i += 1
+                else:
+                    while in_word(PyUnicode_READ(kind, data, i)):
+                        i += 1
+                if lengths[in_word(PyUnicode_READ(kind, data, first)) & 127] >> ((i - first) & 63) & 1:
+                    code = code_of(kind, data, first, i)
                     slot = slot_of(code, mask, &codes[0])
                     if codes[slot] == code and seen_in[slot] != number:
                         seen_in[slot] = number
                         found += 1
-                    code = 1
+                i += 1
             self.shares[1, number] = over(found, count)
         return 0
 
@@ -766,31 +779,39 @@ cdef extern from *:
         #define WITH_LONGER_VECTORS
         #define WITHOUT_VECTORS
     #endif
+    #define LEVELS 5
+    #define LEAVES 32
     #define AT_ONCE 8     // trees
     #define BLOCKS 256    // as many as the processor has room for beside the leaves of these trees
-    #define LEAVES 32
 
     WITH_LONGER_VECTORS static void find_leaves(
-        const float* const* asked, const float* borders, int count, int32_t* CYTHON_RESTRICT found
+        const float* values, Py_ssize_t n, const uint8_t* columns, const float* borders, Py_ssize_t trees, int count,
+        int32_t* CYTHON_RESTRICT found
     ) {
-        const float *a = asked[0], *b = asked[1], *c = asked[2], *d = asked[3], *e = asked[4];
-        const float of_a = borders[0], of_b = borders[1], of_c = borders[2], of_d = borders[3], of_e = borders[4];
+        const float *a = values + n * columns[0], *b = values + n * columns[trees], *c = values + n * columns[2 * trees],
+            *d = values + n * columns[3 * trees], *e = values + n * columns[4 * trees];
+        const float of_a = borders[0], of_b = borders[trees], of_c = borders[2 * trees], of_d = borders[3 * trees],
+            of_e = borders[4 * trees];
         for (int i = 0; i < count; i++)
             found[i] = (a[i] > of_a) | (b[i] > of_b) << 1 | (c[i] > of_c) << 2 | (d[i] > of_d) << 3 | (e[i] > of_e) << 4;
     }
 
     WITHOUT_VECTORS static void add_leaves(
-        const int32_t (*of)[LEAVES], const int32_t (*leaf)[BLOCKS], int count, int64_t* CYTHON_RESTRICT sums
+        const int32_t* leaves, const int32_t (*leaf)[BLOCKS], int count, int64_t* CYTHON_RESTRICT sums
     ) {
+        const int32_t (*of)[LEAVES] = (const int32_t (*)[LEAVES]) leaves;
         for (int i = 0; i < count; i++)
             sums[i] += of[0][leaf[0][i]] + of[1][leaf[1][i]] + of[2][leaf[2][i]] + of[3][leaf[3][i]]
                 + of[4][leaf[4][i]] + of[5][leaf[5][i]] + of[6][leaf[6][i]] + of[7][leaf[7][i]];
     }
     """
     cdef enum:
-        AT_ONCE, BLOCKS, LEAVES
-    void find_leaves(const float** asked, const float* borders, int count, int32_t* found) noexcept nogil
-    void add_leaves(int32_t (*of)[32], int32_t (*leaf)[256], int count, int64_t* sums) noexcept nogil
+        AT_ONCE, BLOCKS, LEAVES, LEVELS
+    void find_leaves(
+        const float* values, Py_ssize_t n, const uint8_t* columns, const float* borders, Py_ssize_t trees, int count,
+        int32_t* found
+    ) noexcept nogil
+    void add_leaves(const int32_t* leaves, const int32_t (*of)[256], int count, int64_t* sums) noexcept nogil
 
 
 def sum_leaves(
@@ -800,37 +821,27 @@ def sum_leaves(
     const int32_t[:, ::1] leaves not None,
 ):
     """See :func:`scrapy_simdedup.page.content_model.python_sum_leaves`."""
-    cdef Py_ssize_t n = values.shape[1], trees = columns.shape[1], depth = columns.shape[0]
-    cdef Py_ssize_t begin, first, tree, level
-    cdef int count, number
-    if not n or leaves.shape[0] != trees or leaves.shape[1] < 1 << depth or depth > MAX_DEPTH:
-        raise ValueError("values of some blocks, and as many leaves as the trees have, are needed")
+    cdef Py_ssize_t n = values.shape[1], trees = columns.shape[1], begin, tree, level
+    cdef int count
+    cdef uint8_t last = 0
+    for level in range(columns.shape[0]):
+        for tree in range(trees):
+            last = max(last, columns[level, tree])
+    if not n or last >= values.shape[0]:
+        raise ValueError("as many features of some blocks as the trees ask for are needed")
+    if columns.shape[0] != LEVELS or leaves.shape[0] != trees or leaves.shape[1] != LEAVES or trees % AT_ONCE:
+        raise ValueError(f"trees of {LEVELS} levels are needed, in groups of {AT_ONCE}")
     found = np.zeros(n, np.int64)
     cdef int64_t[::1] sums = found
-    cdef const float* asked[MAX_DEPTH]
-    cdef float border[MAX_DEPTH]
-    cdef int32_t leaf[8][256]
-    cdef int32_t of_trees[8][32]
-    memset(leaf, 0, sizeof(leaf))
+    cdef int32_t leaf[8][256]  # AT_ONCE, BLOCKS
     for begin in range(0, n, BLOCKS):
         count = min(n - begin, BLOCKS)
-        for level in range(MAX_DEPTH):  # a level that the trees have not answers no
-            asked[level] = &values[0, begin]
-            border[level] = INFINITY
-        for first in range(0, trees, AT_ONCE):
-            for number in range(AT_ONCE):
-                tree = first + number
-                if tree >= trees:
-                    memset(of_trees[number], 0, sizeof(of_trees[number]))
-                    continue
-                for level in range(depth):
-                    if columns[level, tree] >= values.shape[0]:
-                        raise IndexError("as many features as the trees ask for are needed")
-                    asked[level] = &values[columns[level, tree], begin]
-                    border[level] = borders[level, tree]
-                find_leaves(asked, border, count, leaf[number])
-                memcpy(of_trees[number], &leaves[tree, 0], sizeof(int32_t) << depth)
-            add_leaves(of_trees, leaf, count, &sums[begin])
+        for tree in range(trees):
+            find_leaves(
+                &values[0, begin], n, &columns[0, tree], &borders[0, tree], trees, count, leaf[tree % AT_ONCE]
+            )
+            if tree % AT_ONCE == AT_ONCE - 1:
+                add_leaves(&leaves[tree + 1 - AT_ONCE, 0], leaf, count, &sums[begin])
     return found
 
 
@@ -900,3 +911,52 @@ def what_was_said(const double[::1] said not None, features):
         out[at + 7, i] = weighted[n]
         out[at + 8, i] = most
     return made
+
+
+def choose_blocks(const double[::1] probabilities not None, lengths):
+    """See :func:`scrapy_simdedup.page.content_model.python_choose_blocks`."""
+    from scrapy_simdedup.page import content_model as model  # which imports this module
+
+    cdef Py_ssize_t n = probabilities.shape[0], i, error, best = 0
+    chosen = np.zeros(n, np.bool_)
+    if len(lengths) != n:
+        raise ValueError("a length of each block is needed")
+    if not n:
+        return chosen
+    cdef const double[:, ::1] odds_of_errors = model.ODDS_OF_ERRORS
+    cdef const double[:, ::1] error_weights = model.ERROR_WEIGHTS
+    cdef double[:, ::1] expected = np.zeros((len(model.ERROR_WEIGHTS), n + 1), np.float64)
+    cdef int64_t[:, ::1] room = np.empty((n, 3), np.int64)
+    cdef Keyed* order = <Keyed*> &room[0, 0]
+    cdef int64_t* words = &room[0, 0] + 2 * n
+    cdef int64_t characters = model.CHARACTERS_PER_WORD, words_above = 0
+    cdef double certain = model.CERTAIN, tiny = model.TINY, sharpness = model.SHARPNESS, shift = model.SHIFT
+    cdef double likely = 0, certainly = 0, said, odds, f1, most = -1
+    for i in range(n):  # the bits of positive numbers have their order
+        memcpy(&order[i].key, &probabilities[i], sizeof(double))
+        order[i].key, order[i].place = -order[i].key, i
+    qsort(order, n, sizeof(Keyed), by_key)
+    for i in range(n):
+        said, words[i] = probabilities[order[i].place], <int64_t> lengths[order[i].place] // characters + 1
+        likely += words[i] * said
+        if said >= certain:
+            certainly = likely
+    if certainly >= <double> model.MIN_CERTAIN_SHARE * likely:
+        shift = model.ARTICLE_SHIFT
+    for i in range(n):
+        said = probabilities[order[i].place]
+        odds = exp(-(sharpness * log((said + tiny) / (1 - said + tiny)) + shift))
+        for error in range(expected.shape[0]):
+            expected[error, i + 1] = expected[error, i] + words[i] / (1 + odds * odds_of_errors[error, 0])
+    for i in range(n):
+        words_above += words[i]
+        f1 = 0
+        for error in range(expected.shape[0]):
+            f1 += error_weights[error, 0] * (2 * expected[error, i + 1] / (words_above + expected[error, n]))
+        if f1 > most:
+            most, best = f1, i
+    cdef double cut = min(max(probabilities[order[best].place], <double> model.MIN_CUT), <double> model.MAX_CUT)
+    cdef uint8_t[::1] is_chosen = chosen.view(np.uint8)
+    for i in range(n):
+        is_chosen[i] = probabilities[i] >= cut
+    return chosen

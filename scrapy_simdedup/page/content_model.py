@@ -53,10 +53,10 @@ SHARPNESS, SHIFT = 0.6 / SHARE_OF_ROUND, -0.4
 CERTAIN, MIN_CERTAIN_SHARE, ARTICLE_SHIFT = 0.8, 0.6, -1.0
 """Where blocks with this probability hold this share of the words that are expected, they are an article, and this is
 added instead: what is doubtful beside an article is a teaser of another."""
-ERRORS = np.array([[-6.86], [-3.25], [0.0], [3.25], [6.86]])
-ERROR_WEIGHTS = np.array([0.01126, 0.22208, 0.53333, 0.22208, 0.01126])
-"""What the log odds of all blocks of a page may be wrong by, and how likely that is: five points of a normal
-distribution with a standard deviation of 2.4."""
+ODDS_OF_ERRORS = np.exp([[6.86], [3.25], [0.0], [-3.25], [-6.86]])
+ERROR_WEIGHTS = np.array([[0.01126], [0.22208], [0.53333], [0.22208], [0.01126]])
+"""What the odds against all blocks of a page may be wrong by, and how likely that is: five points of a normal
+distribution of log odds with a standard deviation of 2.4."""
 TINY = 1e-9
 """What keeps the log odds of a probability of 0 or 1 finite."""
 CHARACTERS_PER_WORD = 6
@@ -85,7 +85,7 @@ def python_sum_leaves(
     """For each block, the sum of the leaves that its features lead to; ``values`` has a row for each feature.
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same, as
-    it does for :func:`what_was_said`.
+    it does for :func:`what_was_said` and :func:`choose_blocks`.
     """
     leaf = np.zeros((columns.shape[1], values.shape[1]), np.int64)
     for level, (asked, border) in enumerate(zip(columns, borders, strict=True)):
@@ -141,59 +141,61 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
     product. What the page repeats elsewhere, as it does the word above each advertisement, is none; nor is what follows
     in a box that is named as boilerplate.
     """
-    lengths, links = np.array([len(text) for text in tree.texts], np.int64), np.array(tree.link_lengths, np.int64)
+    lengths = list(map(len, tree.texts))
     chosen = choose_blocks(probabilities, lengths)
     taken = np.flatnonzero(chosen).tolist()
     if not taken:
         return chosen
-    is_text = chosen & (lengths - links >= PROSE) & (2 * links < lengths)
-    first_text = int(is_text.argmax()) if is_text.any() else len(chosen)
-    likely = [*_likely_gaps(probabilities, taken, first_text), *_likely_behind(tree, probabilities, taken[-1])]
-    counts = Counter(tree.texts) if likely else Counter()
-    for blocks in likely:
-        is_own = all(counts[text] == count for text, count in Counter(tree.texts[blocks]).items())
-        chosen[blocks] = is_own and not links[blocks].any()
+    said, texts, links = probabilities.tolist(), tree.texts, tree.link_lengths
+    own_lengths = ((number, lengths[number] - links[number]) for number in taken)
+    first_text = next((number for number, own in own_lengths if own >= PROSE and own > links[number]), len(texts))
+    likely = (*_likely_gaps(said, taken, first_text), *_likely_behind(tree, said, taken[-1]))
+    without_links = [blocks for blocks in likely if not any(links[blocks])]
+    counts = Counter(texts) if without_links else Counter()
+    for blocks in without_links:
+        chosen[blocks] = all(counts[text] == count for text, count in Counter(texts[blocks]).items())
     return chosen
 
 
-def _likely_gaps(probabilities: NDArray[np.float64], taken: Sequence[int], first_text: int) -> Iterator[slice]:
+def _likely_gaps(said: Sequence[float], taken: Sequence[int], first_text: int) -> Iterator[slice]:
     """The blocks between two that are taken, where all of them are likely enough."""
     for before, behind in pairwise(taken):
         if behind - before > 1 and (before >= first_text or behind - before == 2):
             gap, least = slice(before + 1, behind), MIN_IN_TEXT if before >= first_text else MIN_BETWEEN
-            if probabilities[gap].min() >= least:
+            if min(said[gap]) >= least:
                 yield gap
 
 
-def _likely_behind(tree: BlockTree, probabilities: NDArray[np.float64], last: int) -> Iterator[slice]:
+def _likely_behind(tree: BlockTree, said: Sequence[float], last: int) -> Iterator[slice]:
     """The likely blocks right behind the last one that is taken, but for those in a box that is boilerplate by name."""
     around_last = set(self_and_above(tree.box_parents, tree.boxes[last]))
-    for number in range(last + 1, len(probabilities)):
-        if probabilities[number] < MIN_BEHIND:
-            return
+    for number in takewhile(lambda number: said[number] >= MIN_BEHIND, range(last + 1, len(said))):
         around = self_and_above(tree.box_parents, tree.boxes[number])
         own = takewhile(lambda box: box not in around_last, around)
         if not any(tree.box_roles[box] & BOILERPLATE_ROLES for box in own):
             yield slice(number, number + 1)
 
 
-def choose_blocks(probabilities: NDArray[np.float64], lengths: NDArray[np.int64]) -> NDArray[np.bool_]:
+def python_choose_blocks(
+    probabilities: NDArray[np.float64], lengths: Sequence[int] | NDArray[np.int64]
+) -> NDArray[np.bool_]:
     """Which blocks are taken: those above the cut at which the expected F1 of the words is highest.
 
     The model is wrong about many blocks of a page at once: all teasers of a list are content, or none. So the F1 of a
     cut is expected over errors that all blocks share, with surer probabilities than those of single blocks. The more
-    text is certain, the less is what is doubtful beside it worth.
+    text is certain, the less is what is doubtful beside it worth. All sums are in this order, as in the compiled twin.
     """
     if not len(probabilities):
         return np.zeros(0, np.bool_)
     order = np.argsort(-probabilities, kind="stable")
     ordered = probabilities[order]
-    words = (lengths // CHARACTERS_PER_WORD + 1)[order]
-    certain = (words * ordered)[: np.count_nonzero(ordered >= CERTAIN)].sum()
-    shift = ARTICLE_SHIFT if certain >= MIN_CERTAIN_SHARE * (words * ordered).sum() else SHIFT
-    log_odds = SHARPNESS * np.log((ordered + TINY) / (1 - ordered + TINY)) + shift
-    expected = np.cumsum(words / (1 + np.exp(-log_odds - ERRORS)), axis=1)
-    f1 = ERROR_WEIGHTS @ (2 * expected / (np.cumsum(words) + expected[:, -1:]))
+    words = np.asarray(lengths)[order] // CHARACTERS_PER_WORD + 1
+    likely = np.cumsum(words * ordered)
+    certain = likely[np.count_nonzero(ordered >= CERTAIN) - 1] if ordered[0] >= CERTAIN else 0
+    shift = ARTICLE_SHIFT if certain >= MIN_CERTAIN_SHARE * likely[-1] else SHIFT
+    odds = np.exp(-(SHARPNESS * np.log((ordered + TINY) / (1 - ordered + TINY)) + shift))
+    expected = np.cumsum(words / (1 + odds * ODDS_OF_ERRORS), axis=1)
+    f1 = (ERROR_WEIGHTS * (2 * expected / (np.cumsum(words) + expected[:, -1:]))).sum(axis=0)
     cut = min(max(probabilities[order[int(f1.argmax())]], MIN_CUT), MAX_CUT)
     chosen: NDArray[np.bool_] = probabilities >= cut
     return chosen
@@ -245,10 +247,11 @@ def python_what_was_said(said: NDArray[np.float64], features: Features) -> NDArr
 
 
 try:
+    from scrapy_simdedup.page._content_model import choose_blocks as choose_blocks  # noqa: PLC0414 - for others, too
     from scrapy_simdedup.page._content_model import sum_leaves as sum_leaves  # noqa: PLC0414 - for others, too
     from scrapy_simdedup.page._content_model import what_was_said as what_was_said  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
-    sum_leaves, what_was_said = python_sum_leaves, python_what_was_said
+    choose_blocks, sum_leaves, what_was_said = python_choose_blocks, python_sum_leaves, python_what_was_said
 
 
 @lru_cache(1)
