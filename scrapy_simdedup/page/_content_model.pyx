@@ -218,7 +218,7 @@ cdef class Page:
             or {len(values) for values in of_boxes} != {len(tree.box_parents)}
         ):  # nothing below looks whether there is a number for each block and box
             raise ValueError("a tree of a page with text, made with detailed=True, is needed")
-        self.rows = np.zeros((ROWS_OF_BLOCKS, self.count), np.int64)
+        self.rows = np.empty((ROWS_OF_BLOCKS, self.count), np.int64)
         self.sums = np.empty((SUMMED, self.count + 1), np.int64)
         self.shares = np.zeros((2, self.count), np.float64)
         fill(&self.rows[LINKS, 0], tree.link_lengths)
@@ -244,6 +244,7 @@ cdef class Page:
             text = <str> self.texts[i]
             found = first_like.setdefault(self.read_text(text, i), i)
             like[i] = found
+            self.rows[REPEATS, i] = 0
             self.rows[REPEATS, like[i]] += 1
             box = self.rows[IN_BOX, i]
             self.rows[TAG, i] = tags[box]
@@ -254,6 +255,7 @@ cdef class Page:
             roles, length, links = self.rows[TEXT_ROLES, i], self.rows[LENGTH, i], self.rows[LINKS, i]
             self.rows[REPEATS, i] = self.rows[REPEATS, like[i]]
             self.rows[IS_REPEATED, i] = self.rows[REPEATS, i] > 1
+            self.rows[COPIES, i] = self.rows[COPIED, i] = 0
             if self.rows[IS_REPEATED, i]:
                 found = seen.get(self.texts[i])
                 self.rows[COPIES, i] = 0 if found is None else found
@@ -264,8 +266,7 @@ cdef class Page:
             self.rows[LEVEL, i] = HEADING_LEVEL[self.rows[TAG, i]]
             if roles & HEADING and not self.rows[LEVEL, i]:
                 self.rows[LEVEL, i] = 7
-            if length - links >= PROSE and 2 * links < length:
-                self.rows[PROSES, i] = length - links
+            self.rows[PROSES, i] = length - links if length - links >= PROSE and 2 * links < length else 0
             self.shares[0, i] = over(links, length)
             if roles & H1 and self.h1 < 0:
                 self.h1 = i
@@ -321,8 +322,9 @@ cdef class Page:
         self.rows[UPPERS, number] = counts[UPPER]
         self.rows[LOWERS, number] = counts[LOWER]
         self.rows[IS_STOP_END, number] = KIND_OF_LATIN[sign] == STOP if sign < 256 else sign in STOPS
-        if counts[DIGIT] and may_be_price and size < MAX_PATTERN_LENGTH:
-            self.rows[IS_PRICE, number] = PRICE(text) is not None
+        self.rows[IS_PRICE, number] = (
+            counts[DIGIT] and may_be_price and size < MAX_PATTERN_LENGTH and PRICE(text) is not None
+        )
         if counts[DIGIT] and size < MAX_REPEATED_LENGTH:
             for i in range(size):
                 sign = PyUnicode_READ(kind, data, i)
@@ -518,11 +520,11 @@ def block_features(tree):
 
     # the boxes of the tree, and those of them that hold other blocks than the box around them
     cdef int64_t in_tree = len(tree.box_parents), kept = 0
-    cdef int64_t[:, ::1] rows = np.zeros((ROWS_OF_TREE, in_tree), np.int64)
+    cdef int64_t[:, ::1] rows = np.empty((ROWS_OF_TREE, in_tree), np.int64)
     cdef list tags = tree.box_tags, bodies = tree.box_bodies, roles = tree.box_roles, paths = tree.box_class_paths
     fill(&rows[UP, 0], tree.box_parents)
     for box in range(in_tree):
-        rows[FIRST, box] = n
+        rows[FIRST, box], rows[END, box] = n, 0
         rows[OWN, box] = (
             <int64_t> roles[box]
             | BITS_OF_TAG[<int64_t> tags[box]]
@@ -741,8 +743,8 @@ def block_features(tree):
         numbers,
         np.array(of_page, np.float32),
         of_places,
-        np.array(page.rows[LENGTH]),
-        np.array(page.rows[GROUP]),
+        page.rows.base[LENGTH],
+        page.rows.base[GROUP],
         firsts,
         ends,
     )
@@ -823,14 +825,14 @@ def sum_leaves(
     """See :func:`scrapy_simdedup.page.content_model.python_sum_leaves`."""
     cdef Py_ssize_t n = values.shape[1], trees = columns.shape[1], begin, tree, level
     cdef int count
-    cdef uint8_t last = 0
-    for level in range(columns.shape[0]):
+    if not n or columns.shape[0] != LEVELS or leaves.shape[0] != trees or leaves.shape[1] != LEAVES or trees % AT_ONCE:
+        raise ValueError(f"values of some blocks, and trees of {LEVELS} levels in groups of {AT_ONCE}, are needed")
+    if borders.shape[0] != LEVELS or borders.shape[1] != trees:
+        raise ValueError("a border for each question is needed")
+    for level in range(LEVELS):
         for tree in range(trees):
-            last = max(last, columns[level, tree])
-    if not n or last >= values.shape[0]:
-        raise ValueError("as many features of some blocks as the trees ask for are needed")
-    if columns.shape[0] != LEVELS or leaves.shape[0] != trees or leaves.shape[1] != LEAVES or trees % AT_ONCE:
-        raise ValueError(f"trees of {LEVELS} levels are needed, in groups of {AT_ONCE}")
+            if columns[level, tree] >= values.shape[0]:
+                raise IndexError("as many features as the trees ask for are needed")
     found = np.zeros(n, np.int64)
     cdef int64_t[::1] sums = found
     cdef int32_t leaf[8][256]  # AT_ONCE, BLOCKS
