@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from scrapy_simdedup.urls.evidence import Evidence
-from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
+from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.page_index import IndexHit, Look
 from scrapy_simdedup.urls.parts import FLAG_PARTS, UrlParts
 from scrapy_simdedup.urls.patterns import ActiveRules, NormalizedUrl, PathPattern
@@ -229,18 +229,16 @@ def _doubt_here(leaf: PathPattern, rule: Hypothesis, inherited: Evidence, enough
 
 
 def _is_untried(site: Site, parts: UrlParts, known: IndexHit) -> bool:
-    """Whether a rule drops from the URL what hardly any page has had: a word, or the part beside such other parts.
+    """Whether a rule drops a part from the URL where it was hardly right before: with this word, beside such words.
 
     What was learned of ``tab=text`` says little of ``tab=reviews``, of ``branch`` beside an ``id`` little of a
-    ``branch`` alone, and of ``print=1`` little of that beside a ``poll``.
+    ``branch`` alone, and of ``view=full`` little of that beside ``sort=new``: the two may do together what none does
+    alone.
     """
-    values = dict(parts.parts)
-    for rule in known.tags:
-        if not rule.any_value and not site.hypotheses.is_low_risk(rule):
-            for name in rule.names:
-                if name in values and site.hypotheses.parts[name].is_new(values[name], other_parts(values, name)):
-                    return True
-    return False
+    values, hypotheses = dict(parts.parts), site.hypotheses
+    doubtful = (rule for rule in known.tags if not rule.any_value and not hypotheses.is_low_risk(rule))
+    names = (name for rule in doubtful for name in rule.names if name in values)
+    return any(hypotheses.parts[name].is_untried(hypotheses.circumstances(name, values)) for name in names)
 
 
 def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:

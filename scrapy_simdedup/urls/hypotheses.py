@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections import Counter
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from scrapy_simdedup.urls.compact import U64_MASK, KeyedHash
@@ -17,9 +18,9 @@ MAX_VALUES = 50
 MIN_VALUE_COUNT = 3
 """Observations of a value from which on a page without the part is compared with the page that has the value."""
 TRIED = 2
-"""Observations of a word, or of a part beside certain others, from which on a rule about the part is believed there."""
-MAX_BESIDE = 20
-"""Sets of other parts beside which a part is counted."""
+"""Pages for which a rule about a part was right in the same circumstances, from which on it is believed there."""
+MAX_CIRCUMSTANCES = 40
+"""Circumstances of a part that are told apart, so that no more than twice as many URLs are fetched to try them."""
 MANY_VALUES = 8
 """Values of a part from which on it is examined whether any of them will do; one more need not be tried first."""
 ANY_VALUE = "*"
@@ -35,12 +36,6 @@ _RARELY_MATTER = frozenset({"scheme", "slash", "slashes", "index", "spelling", "
 def is_given(part: str) -> bool:
     """Whether a part does not matter from the start: a tracking parameter, or what a given rule has removed."""
     return part.startswith(GIVEN_PREFIX) or is_tracking(part)
-
-
-def other_parts(names: Iterable[str], name: str) -> tuple[str, ...]:
-    """The names of the parameters that stand beside a part in a URL, but for those of tracking and sessions."""
-    found = (other for other in names if other != name and other.startswith("query:"))
-    return tuple(sorted(other for other in found if not is_given(other) and not is_session(other)))
 
 
 @dataclass(slots=True, eq=False, repr=False)
@@ -97,8 +92,8 @@ class PartHypotheses:
     """The hypothesis that the part is irrelevant; None for a part of ``FLAG_PARTS``."""
     any_value: Hypothesis | None = None
     """The hypothesis that any value will do; None while few values were observed that do not look random."""
-    beside: dict[tuple[str, ...], int] = field(default_factory=dict)
-    """The names of the other parts of a URL, as :func:`other_parts` gives them → how often the part stood there."""
+    tried: Counter[tuple[str, ...]] = field(default_factory=Counter)
+    """What :meth:`Hypotheses.circumstances` gives → how often a rule about the part was right there."""
     values: dict[str, Hypothesis] = field(default_factory=dict)
     """Value → the hypothesis that this value is the default."""
     value_counts: dict[Hypothesis, int] = field(default_factory=dict)
@@ -106,19 +101,10 @@ class PartHypotheses:
     random_balance: int = 0
     """Observed values that look random, less the observed values that do not."""
 
-    def is_new(self, value: str, others: tuple[str, ...]) -> bool:
-        """Whether a value is one of few words and hardly observed, or the part was hardly observed beside others."""
-        if self.beside.get(others, TRIED if len(self.beside) >= MAX_BESIDE else 0) < TRIED:
-            return True
-        if not value or len(self.values) >= MANY_VALUES or any(map(str.isdigit, value)):
-            return False
-        default = self.values.get(value)
-        return default is None or self.value_counts[default] < TRIED
-
-    def count_beside(self, others: tuple[str, ...]) -> None:
-        """Count that the part was observed beside others."""
-        if others in self.beside or len(self.beside) < MAX_BESIDE:
-            self.beside[others] = self.beside.get(others, 0) + 1
+    def is_untried(self, circumstances: tuple[str, ...]) -> bool:
+        """Whether a rule about the part was hardly tried in these circumstances, while few are known."""
+        is_known = circumstances in self.tried or len(self.tried) < MAX_CIRCUMSTANCES
+        return is_known and self.tried[circumstances] < TRIED
 
     def hypotheses_about(self, value: str) -> tuple[Hypothesis, ...]:
         """The hypotheses under which the part can be dropped when it has this value."""
@@ -164,6 +150,28 @@ class Hypotheses:
         if found is None and len(part.values) < MAX_VALUES and part.name.partition(":")[0] not in _NO_DEFAULTS:
             found = self.add((part.name,), value, shift)
         return found
+
+    def circumstances(self, name: str, values: Mapping[str, str]) -> tuple[str, ...]:
+        """A part of a URL and the parameters beside it, each with its value if that is one of few words.
+
+        Those of tracking and sessions are left out.
+        """
+        others = (other for other in sorted(values) if other != name and other.startswith("query:"))
+        names = [name, *(other for other in others if not is_given(other) and not is_session(other))]
+        return tuple(self._with_word(found, values[found]) for found in names)
+
+    def _with_word(self, name: str, value: str) -> str:
+        part = self.parts.get(name)
+        is_word = part is not None and len(part.values) < MANY_VALUES and not any(map(str.isdigit, value))
+        return f"{name}={value}" if is_word else name
+
+    def count_success(self, hypothesis: Hypothesis, values: Mapping[str, str]) -> None:
+        """Count that a hypothesis was right for a URL with these parts, in the circumstances of each of its own."""
+        for name in hypothesis.names:
+            if name in values:
+                tried, circumstances = self.parts[name].tried, self.circumstances(name, values)
+                if circumstances in tried or len(tried) < MAX_CIRCUMSTANCES:
+                    tried[circumstances] += 1
 
     def any_value(self, part: PartHypotheses) -> Hypothesis | None:
         """The hypothesis that any value of a part will do, made if need be; None if it is of no use."""

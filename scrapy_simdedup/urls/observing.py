@@ -6,7 +6,7 @@ from functools import partial
 
 from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.contradictions import differences, is_variant, open_dispute, promising_parts, settle_disputes
-from scrapy_simdedup.urls.hypotheses import Hypothesis, other_parts
+from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.page_index import IndexHit, entry_content
 from scrapy_simdedup.urls.patterns import MANY_SHOWN, PathPattern
 from scrapy_simdedup.urls.questions import EarlyFailure, Questions
@@ -34,7 +34,6 @@ def learn(seen: Observation) -> bool:
     if site.contents.count_fetch(seen.content, len(site.pages), explained=explained):
         site.readmit_by_content(seen.content)
     site.pages.append(seen.url)
-    _count_parts(seen, dropped=known is not None)
     if site.fetched % _ESTIMATE_EVERY == 0:
         site.noise.estimate(site.evidence_by_part())
     if site.noise.disputes:
@@ -52,20 +51,6 @@ def learn(seen: Observation) -> bool:
     elif not known.ambiguous:  # the same URL again: no rule is to blame for what changed
         site.index.set_content(known.key, ambiguous=False, content=seen.content)
     return is_unexplained and not site.contents.is_stub_content(seen.content)
-
-
-def _count_parts(seen: Observation, *, dropped: bool) -> None:
-    """Count the parts of a page's URL beside the others, and the words that rules have dropped from it."""
-    hypotheses, values = seen.site.hypotheses, dict(seen.parts.parts)
-    for name, value in values.items():
-        part = hypotheses.parts.get(name)
-        if part is None:
-            continue
-        others, irrelevant = other_parts(values, name), part.irrelevant
-        is_learned = irrelevant is not None and not irrelevant.is_initial
-        if dropped and is_learned and name not in seen.page.remaining and part.is_new(value, others):
-            hypotheses.count_value(part, value, seen.page.part_hashes[name])
-        part.count_beside(others)
 
 
 def _try_on_host(seen: Observation) -> None:

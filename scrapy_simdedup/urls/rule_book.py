@@ -80,6 +80,8 @@ class RuleBook:
         counted for all conditions that the page fulfils.
         """
         site, leaf = self._site, seen.page.leaf
+        if same and not hypothesis.any_value:
+            site.hypotheses.count_success(hypothesis, dict(seen.parts.parts))
         if same and hypothesis.any_value and site.differs_without(seen.page, hypothesis, seen.content):
             leaf.evidence[hypothesis].apart += 1
         fails_here = hypothesis not in leaf.rules.pattern_of and (not same or leaf.evidence[hypothesis].failures > 0)

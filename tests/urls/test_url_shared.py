@@ -82,8 +82,9 @@ def test_copies_in_each_value_of_a_part_are_believed_at_the_first_look_once_seve
     for number in range(100, 130):
         for color in colors:
             learner.observe(item(number, color), f"item {number}" + (color if number % 2 else ""))
-    for number in (100, 102):  # so that the rule was tried beside a color
-        learner.observe(item(number, "&color=red&view=x"), f"item {number}")
+    for number in (100, 102):  # so that the rule was tried beside each color
+        for color in colors:
+            learner.observe(item(number, f"{color}&view=x"), f"item {number}")
     learner.observe(item(200, "&color=red"), "item 200")
     for color in colors[1:]:
         learner.observe(item(200, color), "item 200")

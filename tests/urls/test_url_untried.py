@@ -58,6 +58,29 @@ def test_a_campaign_that_changes_nothing_is_believed_where_another_changes_the_p
     assert learner.decide(f"{URL}?id=100&utm_source=news").skip
 
 
+def test_a_word_is_tried_beside_each_word_of_another_parameter() -> None:
+    """In full and the newest first, a list shows more, which neither does alone; nor does any other pair."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for number in range(30):
+        for more in (
+            "",
+            "&view=short",
+            "&view=full",
+            "&sort=old",
+            "&sort=new",
+            "&view=short&sort=new",
+            "&view=full&sort=old",
+        ):
+            learner.observe(f"{URL}?id={number}{more}", f"commit {number}")
+    learner.observe(f"{URL}?id=100", "commit 100")
+    assert learner.decide(f"{URL}?id=100&view=full&sort=old").skip
+    assert learner.decide(f"{URL}?id=100&view=full&sort=new").action == "go"
+    for number in (50, 51):
+        learner.observe(f"{URL}?id={number}", f"commit {number}")
+        learner.observe(f"{URL}?id={number}&view=full&sort=new", f"commit {number} with all")
+    assert learner.decide(f"{URL}?id=100&view=full&sort=new").action == "go"
+
+
 @pytest.mark.parametrize(
     ("translated", "pages", "believed"), [({"de": 2}, 60, False), ({"de": 1}, 60, True), ({"de": 2}, 470, True)]
 )
