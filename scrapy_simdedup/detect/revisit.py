@@ -170,7 +170,8 @@ def _compare_units(
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
     about = found.edited_share, _witness(now, edited), beside
-    return changes, ClockEvidence(edited, frozenset(equal), *about, frozenset(), before.units, has_repeated)
+    evidence = ClockEvidence(edited, frozenset(equal), *about, before=before.units, has_repeated=has_repeated)
+    return changes, evidence
 
 
 def beside_content(now: PageFingerprint, before: PageFingerprint) -> dict[int, tuple[str, bool]]:

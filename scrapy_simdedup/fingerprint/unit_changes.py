@@ -129,11 +129,8 @@ def compare_units(
     is_equal = np.ones(len(rows), np.bool_)
     is_equal[added] = False
     row_places = places[first] if len(rows) else places
-    lengths, own = (
-        np.add.reduceat(np.where(of, units.lengths, 0)[chosen], first) if len(rows) else first
-        for of in (units.in_table, is_own)
-    )
-    share = float(own[~is_equal].sum() / max(1, lengths.sum()))
+    lengths, is_edited = units.lengths[chosen], np.repeat(~is_equal, table.counts) & is_own[chosen]
+    share = float(lengths[is_edited].sum() / max(1, lengths.sum()))
     at = chosen[first]
     spots, number_spots, beside = (of_units[at] for of_units in spots_of(units))
     of_rows = row_places, spots, number_spots
