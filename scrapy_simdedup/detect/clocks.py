@@ -101,7 +101,8 @@ class PlaceCounts:
     """32 bits of the name of the last one."""
     is_clock: bool = False
     is_slow: bool = False
-    """Whether it is believed after several runs only."""
+    """Whether it is believed after several runs only, from the first such text on: of other pages it may be a small part.
+    """
     sample: str = ""
     """The beginning of a text from this place."""
     beside: int = 0
@@ -186,7 +187,7 @@ class SiteClocks:
             if not is_rewritten or is_counter(sample):
                 counts = self.places.get(place) or self._watch(place, evidence.beside.get(place, 0))
                 counts.sample = sample[:SAMPLE_LENGTH]
-                counts.is_slow = is_amount(sample) or (evidence.has_repeated and not is_counter(sample))
+                counts.is_slow |= is_amount(sample) or (evidence.has_repeated and not is_counter(sample))
                 is_news |= counts.observe(run_number, differs=True)
         equal = self.equal_places(evidence)
         for place in equal:
