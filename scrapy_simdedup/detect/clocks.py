@@ -101,8 +101,7 @@ class PlaceCounts:
     """32 bits of the name of the last one."""
     is_clock: bool = False
     is_slow: bool = False
-    """Whether it is believed after several runs only, from the first such text on: of other pages it may be a small part.
-    """
+    """Whether it is believed after several runs only: once for one of its texts, and then for all."""
     sample: str = ""
     """The beginning of a text from this place."""
     beside: int = 0
