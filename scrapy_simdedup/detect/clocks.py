@@ -12,9 +12,9 @@ not what changed about a page. A price that changes on 3 % of the pages is.
 3. From :data:`MIN_PAGES` pages on, a place that differs on :data:`CLOCK_SHARE` of them is a clock, if they are enough
    to tell that it does on more than :data:`STILL_SHARE` of all; until it differs on less. The newest articles come
    first, and are edited most.
-4. An amount, a number alone or with a currency, is believed to be a clock after :data:`SLOW_RUNS` runs only: all
-   prices of a shop may rise on one day. So is an advertisement that is a good part of its page: a shop may write the
-   same notice on all pages.
+4. An amount, a number alone or with a currency, is believed to be a clock after :data:`SLOW_RUNS` runs only, and so is
+   the offer: all prices of a shop may rise on one day. So is the title, as a site may give all its pages better ones,
+   and an advertisement that is a good part of its page: a shop may write the same notice on all pages.
 
 A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each. A place that is met late takes the seat of one
 that does not come to be a clock. A line takes one seat: it is known by its words, or by what stands around it.
@@ -44,7 +44,7 @@ CLOCK_SHARE, STILL_SHARE = 0.6, 0.4
 QUANTILE = 1.96
 """How sure it must be that the share on all pages is not less than the latter: in 39 of 40 cases."""
 SLOW_RUNS = 3
-"""Runs in which an amount, or a text that many pages share, must have differed like that."""
+"""Runs in which an amount, a title, or a text that many pages share must have differed like that."""
 MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
 MAX_PLACES = 24
@@ -186,7 +186,8 @@ class SiteClocks:
             if not is_rewritten or is_counter(sample):
                 counts = self.places.get(place) or self._watch(place, evidence.beside.get(place, 0))
                 counts.sample = sample[:SAMPLE_LENGTH]
-                counts.is_slow |= is_amount(sample) or (evidence.has_repeated and not is_counter(sample))
+                is_notice = evidence.has_repeated and not is_counter(sample)
+                counts.is_slow |= is_notice or is_amount(sample) or place in (TITLE_PLACE, OFFER_PLACE)
                 is_news |= counts.observe(run_number, differs=True)
         equal = self.equal_places(evidence)
         for place in equal:

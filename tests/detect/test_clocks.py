@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from collections.abc import Mapping
 from zlib import crc32
@@ -280,6 +281,36 @@ async def test_a_notice_that_a_shop_writes_anew_on_all_its_pages_is_seen_on_each
         pages = {number: short_page(number, notice, text=text) for number, text in enumerate(texts)}
         found = await changed_numbers(sqlite_store, run, pages)
         assert found == (set(range(30)) if run else set())
+
+
+@on_asyncio
+async def test_a_site_that_gives_all_its_pages_better_titles_has_edited_each(sqlite_store: str) -> None:
+    """One of them gets another one in the next run; a title with a number of its own is a clock after three runs."""
+
+    def guide(number: int, title: str) -> str:
+        return f"<title>{title}</title><h1>The pot of {NAMES[number]}</h1>{prose(number, 900)}"
+
+    for run, title in enumerate(["Pots, {}", "All you need for {}", "All you need for {}"]):
+        pages = {n: guide(n, "Best of pots" if (n, run) == (4, 2) else title.format(NAMES[n])) for n in range(10)}
+        found = await changed_numbers(sqlite_store, run, pages)
+        assert found == (set(), set(range(10)), {4})[run]
+    for run in range(3, 7):
+        pages = {n: guide(n, f"({10 * run + n}) Pots | {NAMES[n]}") for n in range(10)}
+        found = await changed_numbers(sqlite_store, run, pages)
+    assert not found
+
+
+@on_asyncio
+async def test_prices_that_stand_in_the_data_alone_may_all_rise_on_one_day(sqlite_store: str) -> None:
+    def offered(number: int, price: int) -> str:
+        data = {"@type": "Product", "name": NAMES[number], "offers": {"price": price, "availability": "InStock"}}
+        said = f'<script type="application/ld+json">{json.dumps(data)}</script>'
+        return f"<title>{NAMES[number]}</title>{said}<h1>The pot of {NAMES[number]}</h1>{prose(number, 900)}"
+
+    for run in range(4):
+        pages = {n: offered(n, 30 + (run > 0) + (run == 3 and n == 7)) for n in range(10)}
+        found = await changed_numbers(sqlite_store, run, pages)
+        assert found == (set(), set(range(10)), set(), {7})[run]
 
 
 @on_asyncio
