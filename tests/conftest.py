@@ -20,12 +20,7 @@ from scrapy_simdedup.detect import detector
 # The same examples everywhere and no clock: what fails here fails for everyone. `tox -e fuzz` looks for new examples.
 settings.register_profile("unhurried", deadline=None, derandomize=True, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
-
-
-def pytest_collection_finish() -> None:
-    """What the modules of the tests are made of lives as long as the process: the garbage collector passes it over."""
-    gc.collect()
-    gc.freeze()
+gc.set_threshold(10_000)  # most of what the tests make is gone before the garbage collector comes
 
 
 @pytest.fixture(autouse=True)

@@ -92,7 +92,6 @@ async def test_while_it_crawls_the_garbage_collector_looks_only_at_what_came_sin
 
     urls = serve_articles(site)
     before = gc.get_threshold()
-    gc.unfreeze()  # what is frozen for the tests
     try:
         for young, expected in ((700, 2_000), (5_000, 5_000), (0, 0)):  # 0 has it never look by itself
             gc.set_threshold(young)
@@ -102,11 +101,12 @@ async def test_while_it_crawls_the_garbage_collector_looks_only_at_what_came_sin
             thresholds.clear()
         assert min(frozen) > 10_000
         assert gc.get_freeze_count() == 0
+        gc.freeze()
+        await crawl(PathsSpider, urls=urls)
+        assert gc.get_freeze_count() > 10_000
     finally:
         gc.set_threshold(*before)
-        gc.freeze()
-    await crawl(PathsSpider, urls=urls)
-    assert gc.get_freeze_count() > 10_000
+        gc.unfreeze()
 
 
 @on_asyncio

@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import IO, Any
 
 from scrapy import Request, Spider, signals
-from scrapy.crawler import Crawler, CrawlerRunner
+from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import BlockingFeedStorage
 from scrapy.utils.defer import maybe_deferred_to_future
 
-QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "RETRY_ENABLED": False}
+QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "RETRY_ENABLED": False, "CONCURRENT_ITEMS": 4}
+"""Scrapy makes as many tasks for the output of a callback as items may be processed at a time: 100 by default."""
 ADDON = {"ADDONS": {"scrapy_simdedup.Addon": 500}}
 ONE_BY_ONE = {"CONCURRENT_REQUESTS": 1, "SCRAPER_SLOT_MAX_ACTIVE_SIZE": 1}
 """A request is made once callback and pipelines are through with the page before. With the first setting alone it is
@@ -79,7 +80,7 @@ class Crawl:
 
 async def crawl(spider: type[Spider], settings: dict[str, Any] | None = None, /, **arguments: Any) -> Crawl:
     """Crawl with the add-on, or whatever ``settings`` enable."""
-    crawler = CrawlerRunner({**QUIET, **(ADDON if settings is None else settings)}).create_crawler(spider)
+    crawler = Crawler(spider, {**QUIET, **(ADDON if settings is None else settings)})
     result = Crawl(crawler)
     await maybe_deferred_to_future(crawler.crawl(**arguments))
     return result

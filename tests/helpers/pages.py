@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 import random
+from functools import lru_cache
 
 SYLLABLES = "ba ce di fo gu ha je ki lo mu na pe qui ro su ta ve wi xo yu zan der mil tor pen gar lis von".split()
 
 
 def words(seed: object, count: int) -> list[str]:
     """Made-up words, the same for the same seed on every Python."""
-    rng = random.Random(str(seed))
-    return ["".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, 3))) for _ in range(count)]
+    return list(_words(str(seed), count))
+
+
+@lru_cache(1 << 14)
+def _words(seed: str, count: int) -> tuple[str, ...]:
+    """The tests make the same pages over and over."""
+    rng = random.Random(seed)
+    return tuple("".join(rng.choice(SYLLABLES) for _ in range(rng.randint(1, 3))) for _ in range(count))
 
 
 def prose(seed: object, count: int = 240) -> str:
