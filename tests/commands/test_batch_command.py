@@ -18,7 +18,7 @@ import pytest
 from helpers.archives import Fetch, archive, crawl, pages_in, recrawled, response, write_warc
 from helpers.command_line import Answer, in_a_thread, perform_here
 from helpers.prints import edited
-from helpers.warm_python import CONTEXT, run_python
+from helpers.warm_python import run_python, warm_context
 from scrapy_simdedup.batch import archives, workers
 from scrapy_simdedup.batch.files import only_run_in
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
@@ -41,7 +41,7 @@ SECRET = ("-s", "SIMDEDUP_SECRET=s3cret")
 @pytest.fixture(autouse=True)
 def warm_processes(monkeypatch: pytest.MonkeyPatch) -> None:
     """The processes of a command begin with the package imported; those of ``run_with`` are as users have them."""
-    monkeypatch.setattr(workers, "get_context", lambda _: CONTEXT)
+    monkeypatch.setattr(workers, "get_context", lambda _: warm_context())
 
 
 @cache

@@ -7,18 +7,17 @@ import io
 import json
 import os
 import re
-import sys
 import threading
 from argparse import ArgumentTypeError
 from collections.abc import Callable
 from pathlib import Path
-from subprocess import Popen
 from typing import Any
 
 import pytest
 
 from helpers.command_line import Crawled
 from helpers.pages import page
+from helpers.warm_python import start_python
 from scrapy_simdedup.commands import console as module
 from scrapy_simdedup.commands.console import Bad, Console, StyledLine, format_table, positive_int, printable, read_share
 
@@ -32,7 +31,6 @@ def on_a_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
     """What ``scrapy simdedup ...`` writes on a terminal of 100 columns."""
     ours, its = pytest.importorskip("pty").openpty()
     variables = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "", **environment}
-    command = [sys.executable, "-m", "scrapy", "simdedup", *map(str, arguments)]
     said: list[bytes] = []
 
     def listen() -> None:
@@ -44,9 +42,10 @@ def on_a_terminal(*arguments: object, cwd: Path, **environment: str) -> str:
 
     listener = threading.Thread(target=listen)
     listener.start()
-    with Popen(command, cwd=cwd, env=variables, stdin=its, stdout=its, stderr=its) as process:
-        os.close(its)
-        process.wait(120)
+    words = ["-m", "scrapy", "simdedup", *arguments]
+    process = start_python(words, cwd=cwd, env=variables, streams=[Path(os.ttyname(its))] * 3)
+    process.join(120)
+    os.close(its)
     listener.join(30)
     os.close(ours)
     return b"".join(said).decode()

@@ -44,6 +44,7 @@ def main(kind: str, *urls: str) -> None:
         {
             "ADDONS": {"scrapy_simdedup.Addon": 500},
             "TELNETCONSOLE_ENABLED": False,
+            "CONCURRENT_ITEMS": 4,
             "REMOTE_CONTROL_ENABLED": False,
             "CONCURRENT_REQUESTS": 1,
             **settings,

@@ -53,6 +53,7 @@ if __name__ == "__main__":
             "ADDONS": {"scrapy_simdedup.Addon": 500},
             "ITEM_PIPELINES": {Export: 500},
             "TELNETCONSOLE_ENABLED": False,
+            "CONCURRENT_ITEMS": 4,
             "REMOTE_CONTROL_ENABLED": False,
             "LOG_LEVEL": "CRITICAL" if "FAILS" in os.environ else "WARNING",
             "CONCURRENT_REQUESTS_PER_DOMAIN": 16,

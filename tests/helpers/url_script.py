@@ -46,6 +46,7 @@ if __name__ == "__main__":
             "ADDONS": {"scrapy_simdedup.Addon": 500},
             "ITEM_PIPELINES": {Export: 500},
             "TELNETCONSOLE_ENABLED": False,
+            "CONCURRENT_ITEMS": 4,
             "REMOTE_CONTROL_ENABLED": False,
             "LOG_LEVEL": "WARNING",
             "CONCURRENT_REQUESTS": 1,

@@ -9,28 +9,31 @@ from __future__ import annotations
 
 import multiprocessing
 import os
-import re
 import runpy
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from subprocess import CompletedProcess, TimeoutExpired
 from tempfile import TemporaryDirectory
 from types import ModuleType
-from typing import TYPE_CHECKING
-
-from scrapy.settings import default_settings
+from typing import TYPE_CHECKING, Any
+from unittest import mock
 
 if TYPE_CHECKING:
     from multiprocessing.process import BaseProcess
 
-CAN_FORK = "forkserver" in multiprocessing.get_all_start_methods()
-CONTEXT = multiprocessing.get_context("forkserver" if CAN_FORK else "spawn")
-if CAN_FORK:
-    # With what Scrapy's default settings name, which is imported when a crawl begins.
-    scrapys = re.findall(r"'(scrapy[\w.]*)\.\w+'", repr(vars(default_settings)))
-    batch = ["scrapy_simdedup.batch.archives", "duckdb", "pandas", "pyarrow.parquet", "warcio"]
-    CONTEXT.set_forkserver_preload(["runpy", "scrapy.cmdline", *scrapys, "scrapy_simdedup.crawl.components", *batch])
+
+@cache
+def warm_context() -> Any:
+    """What starts processes, with a server that has imported what most need."""
+    if "forkserver" not in multiprocessing.get_all_start_methods():
+        return multiprocessing.get_context("spawn")
+    context = multiprocessing.get_context("forkserver")
+    context.set_forkserver_preload(["helpers.preloaded"])
+    with mock.patch.dict(os.environ, PYTHONPATH=os.fspath(Path(__file__).parents[1])):
+        multiprocessing.forkserver.ensure_running()
+    return context
 
 
 def start_python(
@@ -49,7 +52,7 @@ def start_python(
         streams: The files that are its input, output and errors; by default those of this process.
     """
     made = os.fspath(cwd or Path.cwd()), dict(os.environ if env is None else env), [*map(os.fspath, streams)]
-    process = CONTEXT.Process(target=_become, args=([*map(str, words)], *made))
+    process = warm_context().Process(target=_become, args=([*map(str, words)], *made))
     process.start()
     return process
 
