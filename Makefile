@@ -48,7 +48,7 @@ imports: $(TEST)/ready
 
 tests: $(TEST)/ready
 	$(TEST)/$(BIN)/python -m pytest -n $(WORKERS) -m "not alone" $(if $(COVER),--cov --cov-report=term)
-	$(TEST)/$(BIN)/python -m pytest -m alone
+	$(TEST)/$(BIN)/python -m pytest -m alone tests/test_cost.py
 
 quick-tests: $(TEST)/ready
 	$(TEST)/$(BIN)/python -m pytest -n $(WORKERS) -m "not (redis or postgresql or browser or slow or alone)"
@@ -72,9 +72,11 @@ $(DEMO)/ready: $(BUILT_FROM)
 	$(DEMO)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
+# The tests are collected once, as the processes that run them, which begin at one time, would each compile them all.
 $(TEST)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(TEST)
 	$(TEST)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	-$(TEST)/$(BIN)/python -m pytest --collect-only -q >$(TEST)/collected
 	touch $@
 
 # Older pips take the extras html_clean and html-clean, which two packages want of lxml, for two.
