@@ -23,6 +23,7 @@ from scrapy_simdedup.batch import archives, workers
 from scrapy_simdedup.batch.files import only_run_in
 from scrapy_simdedup.batch.tables import VERDICT_COLUMNS
 from scrapy_simdedup.batch.things import again_in_run
+from scrapy_simdedup.batch.warc import MAX_RECORD_BYTES
 from scrapy_simdedup.commands.batch import _inputs
 
 pq = pytest.importorskip("pyarrow.parquet")
@@ -278,7 +279,8 @@ class TestMishaps:
     def test_a_page_that_kills_its_process_each_time_is_kept_unjudged(self, tmp_path: Path) -> None:
         (name,) = split(tmp_path, pages()[:20], 1)
         prints = tmp_path / "prints"
-        assert run_with(KILL_ALWAYS, "fingerprint", name, "-o", prints, cwd=tmp_path)["pages"] == 20
+        answer = run_with(KILL_ALWAYS, "fingerprint", name, "-o", prints, cwd=tmp_path, is_forked=True)
+        assert answer["pages"] == 20
         batch("judge", prints, "-o", tmp_path / "out")
         found = judged(tmp_path / "out")[pages()[5].url]
         assert [(row["kind"], row["reason"], row["is_duplicate"]) for row in found] == [
@@ -289,7 +291,8 @@ class TestMishaps:
     def test_a_page_that_hangs_the_parser_is_kept_unjudged(self, tmp_path: Path) -> None:
         (name,) = split(tmp_path, pages()[:20], 1)
         prints, options = tmp_path / "prints", ("-s", "SIMDEDUP_WORKER_TIMEOUT=0.5")
-        assert run_with(HANG, "fingerprint", name, "-o", prints, *options, cwd=tmp_path)["pages"] == 20
+        answer = run_with(HANG, "fingerprint", name, "-o", prints, *options, cwd=tmp_path, is_forked=True)
+        assert answer["pages"] == 20
         answer = batch("judge", prints, "-o", tmp_path / "out")
         assert answer.json["unjudged"]["worker_timeout"] == 1
 
@@ -324,7 +327,7 @@ class TestMishaps:
         from warcio.warcwriter import WARCWriter
 
         name = tmp_path / "huge.warc.gz"
-        huge = Fetch("http://www.example.com/huge", "<p>" + "x" * 200_000_000, 1.0)
+        huge = Fetch("http://www.example.com/huge", "<p>" + "x" * MAX_RECORD_BYTES, 1.0)
         with name.open("wb") as file:
             writer = WARCWriter(file)
             writer.write_record(response(writer, huge))
@@ -505,8 +508,9 @@ if number == 5 and not reason:
 """
 PROGRAM = """
 import os, sys
+from multiprocessing import get_context
 from pathlib import Path
-from scrapy_simdedup.batch import archives
+from scrapy_simdedup.batch import archives, workers
 
 make = archives._fingerprint_row
 
@@ -517,16 +521,22 @@ def mishap(url, html, settings, secret, reason):
 
 URLS = {urls!r}
 archives._fingerprint_row = mishap
+if {is_forked} and hasattr(os, "fork"):
+    workers.get_context = lambda _: get_context("fork")
 if __name__ == "__main__":
     from scrapy.cmdline import execute
     execute(["scrapy", "simdedup", *sys.argv[1:]])
 """
 
 
-def run_with(mishap: str, step: str, *arguments: object, cwd: Path) -> Any:
-    """The answer of a process in which something happens at the page of a number."""
+def run_with(mishap: str, step: str, *arguments: object, cwd: Path, is_forked: bool = False) -> Any:
+    """The answer of a process in which something happens at the page of a number.
+
+    Its own processes are those that users have, or forks, which take less time.
+    """
     urls = [one.url for one in pages()]
-    (cwd / "program.py").write_text(PROGRAM.format(mishap=indent(mishap.strip(), "    "), urls=urls))
+    program = PROGRAM.format(mishap=indent(mishap.strip(), "    "), urls=urls, is_forked=is_forked)
+    (cwd / "program.py").write_text(program)
     done = run_python([cwd / "program.py", "batch", step, *arguments, "-j", "1", "--json", *SECRET], cwd=cwd)
     assert done.returncode == 0, done.stderr
     return json.loads(done.stdout)

@@ -25,7 +25,7 @@ from scrapy_simdedup.store.memory import MemoryStore
 WORKER = Path(__file__).parents[1] / "helpers" / "race_worker.py"
 
 
-DOCUMENTS_OF_EIGHT = int(os.environ.get("SIMDEDUP_TEST_DOCUMENTS", "100"))
+DOCUMENTS_OF_EIGHT = int(os.environ.get("SIMDEDUP_TEST_DOCUMENTS", "40"))
 """Documents that eight processes race for; 400 in the long form of this test."""
 
 
