@@ -62,7 +62,7 @@ async def read(site: Site, spider: type[Reader] = Reader, **settings: Any) -> Cr
 
 @on_asyncio
 async def test_pages_that_fail_now_and_then_cost_no_rule_and_no_item_twice(site: Site, caplog: Any) -> None:
-    magazine = Flaky(site, 200)
+    magazine = Flaky(site, 120)
     found = await read(site, SIMDEDUP_URL_CHECKS=0.2)
     again = sum(count - 1 for count in Counter(site.requested).values())
     assert again == found.stat("urls/asked") > 0
@@ -76,7 +76,7 @@ async def test_pages_that_fail_now_and_then_cost_no_rule_and_no_item_twice(site:
 @on_asyncio
 async def test_an_article_is_found_whose_first_address_showed_an_error_that_no_other_page_shows(site: Site) -> None:
     """The error stands for the other addresses until one of them is fetched."""
-    magazine = Failing(site, 200)
+    magazine = Failing(site, 120)
     found = await read(site)
     assert magazine.contents <= set(times(found.items))
     assert len(site.requested) < 0.6 * len(magazine.addresses)
@@ -84,7 +84,7 @@ async def test_an_article_is_found_whose_first_address_showed_an_error_that_no_o
 
 @on_asyncio
 async def test_no_url_is_fetched_twice_where_no_checks_are_allowed(site: Site) -> None:
-    Flaky(site, 120)
+    Flaky(site, 60)
     found = await read(site, SIMDEDUP_URL_CHECKS=0)
     assert max(Counter(site.requested).values()) == 1
     assert found.stat("urls/asked") == found.stat("urls/sampled") == 0
@@ -102,7 +102,7 @@ async def test_content_that_only_the_second_look_shows_is_delivered(site: Site) 
                 return made.replace("<h1>", f'<h1 data-content="{shown}">')
             return super().answer(path)
 
-    Restless(site, 100)
+    Restless(site, 60)
     found = await read(site)
     shown = [content for content in times(found.items) if " at " in content]
     looks = Counter(content.partition(" at ")[0] for content in shown)
@@ -113,7 +113,7 @@ async def test_content_that_only_the_second_look_shows_is_delivered(site: Site) 
 
 @on_asyncio
 async def test_the_sample_is_made_last_and_the_summary_counts_the_checks(site: Site, caplog: Any) -> None:
-    magazine = Magazine(site, 80)
+    magazine = Magazine(site, 60)
     found = await read(site, SIMDEDUP_URL_CHECKS=0.3)
     assert found.stat("urls/sampled") > 5
     assert times(found.items) == dict.fromkeys(magazine.contents, 1)
@@ -125,7 +125,7 @@ async def test_the_sample_is_made_last_and_the_summary_counts_the_checks(site: S
 
 @on_asyncio
 async def test_a_page_that_is_another_twice_refutes_the_rule_and_no_page_is_lost(site: Site) -> None:
-    magazine = Magazine(site, 120, relevant=60)
+    magazine = Magazine(site, 80, relevant=40)
     found = await read(site)
     assert magazine.contents <= set(times(found.items))
     assert max(times(found.items).values()) == 1
@@ -141,7 +141,7 @@ async def test_a_second_look_that_gets_no_answer_speaks_against_the_rule(site: S
                 return (503, {}, b"later")
             return super().answer(path)
 
-    magazine = Down(site, 120, relevant=100)
+    magazine = Down(site, 80, relevant=60)
     found = await read(site, RETRY_ENABLED=False)
     assert found.stat("urls/asked") > 0
     assert magazine.contents <= set(times(found.items))
@@ -160,7 +160,7 @@ def test_a_crawl_that_is_killed_while_it_asks_goes_on_and_loses_nothing(site: Si
                 job.process.kill()
             return super().answer(path)
 
-    magazine = Killing(site, 120)
+    magazine = Killing(site, 80)
     job.settings["DUPEFILTER_CLASS"] = "scrapy.dupefilters.BaseDupeFilter"
     job.settings["SIMDEDUP_URL_CHECKS"] = 0.2
     job.start()

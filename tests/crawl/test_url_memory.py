@@ -60,7 +60,7 @@ async def remembered(store: str) -> list[RememberedRules]:
 
 @on_asyncio
 async def test_the_second_crawl_skips_sooner_and_delivers_the_same(site: Site, store: str, caplog: Any) -> None:
-    magazine = Magazine(site, 120, VARIANTS)
+    magazine = Magazine(site, 80, VARIANTS)
     caplog.set_level("DEBUG")
     first = await read(site, store)
     before, made = first_skip(caplog), len(site.requested)
@@ -97,21 +97,21 @@ async def test_some_links_that_test_remembered_rules_are_followed_before_others(
 
 @on_asyncio
 async def test_tests_of_a_rule_that_became_wrong_lose_nothing(site: Site, store: str) -> None:
-    for relevant in (0, 30):
-        Own(site, 60)
+    for relevant in (0, 20):
+        Own(site, 40)
         await read(site, store)
-        magazine = Own(site, 60, relevant=relevant)
+        magazine = Own(site, 40, relevant=relevant)
         found = await read(site, store)
         assert magazine.contents <= set(times(found.items))
 
 
 @on_asyncio
 async def test_no_page_is_lost_by_a_rule_that_became_wrong_between_two_crawls(site: Site, store: str) -> None:
-    """``view`` leads to other pages in the second crawl: to all of them, or from the fortieth article on."""
-    for relevant in (0, 40):
-        Magazine(site, 80, VARIANTS)
+    """``view`` leads to other pages in the second crawl: to all of them, or from the thirtieth article on."""
+    for relevant in (0, 30):
+        Magazine(site, 50, VARIANTS)
         await read(site, store)
-        magazine = Magazine(site, 80, VARIANTS, relevant=relevant)
+        magazine = Magazine(site, 50, VARIANTS, relevant=relevant)
         found = await read(site, store)
         assert magazine.contents <= set(times(found.items))
 
@@ -119,22 +119,22 @@ async def test_no_page_is_lost_by_a_rule_that_became_wrong_between_two_crawls(si
 @on_asyncio
 async def test_pages_that_are_what_they_were_are_no_exceptions_where_others_come_first(site: Site, store: str) -> None:
     """The first URL of an article is unchanged, and the others repeat it: all of them have one content."""
-    Magazine(site, 60, VARIANTS)
+    Magazine(site, 40, VARIANTS)
     await read(site, store)
-    magazine = Magazine(site, 60, (*VARIANTS[1:], VARIANTS[0]))
+    magazine = Magazine(site, 40, (*VARIANTS[1:], VARIANTS[0]))
     second = await read(site, store)
     assert magazine.contents <= set(times(second.items))
     assert second.stat("urls/asked") == second.stat("urls/verified_wrong") == 0
-    assert second.stat("urls/skipped") > 60
+    assert second.stat("urls/skipped") > 40
 
 
 @on_asyncio
 async def test_a_rule_that_fell_is_not_remembered(site: Site, store: str) -> None:
-    Magazine(site, 60, VARIANTS)
+    Magazine(site, 40, VARIANTS)
     await read(site, store)
     (note,) = await remembered(store)
     assert "query:view" in {part for rule in note.rules for part in rule.parts}
-    Magazine(site, 60, VARIANTS, relevant=0)
+    Magazine(site, 40, VARIANTS, relevant=0)
     await read(site, store)
     (note,) = await remembered(store)
     assert "query:view" not in {part for rule in note.rules for part in rule.parts}
@@ -143,7 +143,7 @@ async def test_a_rule_that_fell_is_not_remembered(site: Site, store: str) -> Non
 
 @on_asyncio
 async def test_a_setting_switches_it_off(site: Site, store: str, caplog: Any) -> None:
-    Magazine(site, 60, VARIANTS)
+    Magazine(site, 40, VARIANTS)
     await read(site, store, SIMDEDUP_URL_REMEMBER=False)
     assert await remembered(store) == []
     await read(site, store)
@@ -156,7 +156,7 @@ async def test_a_setting_switches_it_off(site: Site, store: str, caplog: Any) ->
 
 @on_asyncio
 async def test_notes_of_another_version_are_ignored_and_replaced(site: Site, store: str) -> None:
-    Magazine(site, 60, VARIANTS)
+    Magazine(site, 40, VARIANTS)
     opened = store_by_url(store)
     await opened.open()
     await opened.put_note(REMEMBERED_JOURNAL, event_key("127.0.0.1"), b'["of the future"]')
@@ -186,7 +186,7 @@ async def test_where_the_store_fails_to_tell_them_all_pages_are_delivered(
 
 @on_asyncio
 async def test_forgetting_the_site_or_the_run_forgets_them(site: Site, store: str) -> None:
-    Magazine(site, 60, VARIANTS)
+    Magazine(site, 40, VARIANTS)
     await read(site, store)
     (note,) = await remembered(store)
     shown = perform_here("rules", "--store", store, "--json").json

@@ -49,7 +49,7 @@ async def test_no_reply_is_lost_where_each_shows_another_page_now_and_then(site:
             special = "reply" in query and int(query["reply"][0]) % 17 == 0
             return f"{shown} to {query['reply'][0]}" if special else shown
 
-    magazine = Varied(site, 80, REPLIES)
+    magazine = Varied(site, 50, REPLIES)
     found = await crawl(Reader, {**ADDON, **ONE_BY_ONE, **SKIP}, root=site.root)
     assert times(found.items) == dict.fromkeys(magazine.contents, 1)
 
@@ -63,7 +63,7 @@ async def test_amp_pages_in_a_folder_are_skipped(site: Site) -> None:
         def content(self, path: str) -> str:
             return path.rpartition("/")[2]
 
-    magazine = Amplified(site, 80, ("", "/amp", "/en-gb"))
+    magazine = Amplified(site, 60, ("", "/amp", "/en-gb"))
     found: Any = await crawl(Reader, {**ADDON, **ONE_BY_ONE, **SKIP}, root=site.root)
     assert times(found.items) == dict.fromkeys(magazine.contents, 1)
     assert len(magazine.addresses) - len(site.requested) >= 0.25 * len(magazine.addresses)

@@ -117,11 +117,11 @@ def test_what_a_killed_crawl_skipped_wrongly_is_fetched_by_the_one_that_takes_it
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT])
 def test_a_crawl_that_is_ended_in_its_middle_goes_on_with_its_rules(site: Site, job: Job, number: int) -> None:
     """After a SIGKILL Scrapy's own queue is lost, so that the second crawl meets every link again."""
-    magazine = Magazine(site, 100)
+    magazine = Magazine(site, 60)
     if number == signal.SIGKILL:
         job.settings["DUPEFILTER_CLASS"] = "scrapy.dupefilters.BaseDupeFilter"
     job.start()
-    wait_until(lambda: len(site.requested) > 200)
+    wait_until(lambda: len(site.requested) > 120)
     job.end(number)
     before = skipped(job)
     assert len(before) > 10
