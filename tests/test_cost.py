@@ -118,6 +118,16 @@ def test_a_page_that_breaks_off_in_what_never_ends_takes_no_more_work(piece: str
     assert any(share <= 20 for share in rounds)
 
 
+@pytest.mark.parametrize("piece", ['"\\"', "\\", '"a b c ', "[", "\\ud800 a b c", "window.a"])
+def test_data_without_end_take_no_more_work(piece: str) -> None:
+    hostile, ordinary = f"<script type=application/json>{piece * 90_000}</script>", long_page(200)
+    rounds = (
+        seconds(lambda: fingerprint(hostile, SETTINGS)) / seconds(lambda: fingerprint(ordinary, SETTINGS))
+        for _ in "123"
+    )
+    assert any(share <= 20 for share in rounds)
+
+
 def test_a_page_is_parsed_once_and_walked_once(monkeypatch: pytest.MonkeyPatch) -> None:
     seen: list[str] = []
     for name in ("parse", "build_block_tree"):

@@ -49,7 +49,8 @@ _STATES = {
 """What gives an application its state, such as ``window["__INITIAL_STATE__"] = ...``, by how it begins: that is found
 in a third of the time."""
 _UNICODE_ESCAPE = re.compile(r"\\{1,4}u([0-9a-fA-F]{4})")
-_SPACE_ESCAPE = re.compile(r"\\+[nrtbf]")
+_SPACE_ESCAPE = re.compile(r"(?<!\\)\\+[nrtbf]")
+"""From the first backslash of a row: a row without end would be looked through anew from each."""
 _TAG = re.compile(r"<[^<>]*>")
 _WORD = re.compile(r"[^\W\d_]{2}")
 _DIGIT = re.compile(r"\d")
