@@ -24,7 +24,7 @@ from scrapy_simdedup.settings import DedupSettings
 
 EXAMPLE = Path(__file__).parents[2] / "example_project"
 TICK = 0.01
-SHOP_PAGES = 300
+SHOP_PAGES = 150
 """Links of the shop that are followed: its calendar has no end."""
 MAX_ATTEMPTS = ("one", "other", "one again")
 """Two pages behind each hostile part, and the bytes of the first once more."""

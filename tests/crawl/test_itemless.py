@@ -15,7 +15,7 @@ from helpers.on_asyncio import on_asyncio
 from helpers.pages import page
 from helpers.site_server import Site
 
-CONTENTS = 120
+CONTENTS = 60
 FAST = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
 
 
