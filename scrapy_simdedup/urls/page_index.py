@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import NamedTuple
 
 from scrapy_simdedup.urls.compact import U64_MASK, SortedMap
@@ -337,7 +338,7 @@ class SharedContents:
             return False
         usual = _USUAL if len(elsewhere) < 2 else _USUAL_IN_SEVERAL
         differing = {name for other in elsewhere.values() for name in self._differing(url, other)}
-        return any(self._shared_by(name, content) < usual for name in differing)
+        return not all(self._is_shared_by(usual, name, content) for name in differing)
 
     def _differing(self, one: UrlParts, other: UrlParts) -> list[str]:
         """In what two places differ: the kinds of their paths if these differ, and parts that matter."""
@@ -347,10 +348,14 @@ class SharedContents:
         kinds = sorted((mine.leaf.shape, theirs.leaf.shape))
         return found if one.segments == other.segments else [" and ".join(kinds), *found]
 
-    def _shared_by(self, name: str, content: int) -> int:
-        """How many other contents are shared by places that differ in a part."""
-        contents = self._copies[name] = [c for c in self._copies.get(name, ()) if self._is_unrelated(c)]
-        return len(contents) - (content in contents)
+    def _is_shared_by(self, least: int, name: str, content: int) -> bool:
+        """Whether so many other contents are shared by places that differ in a part; the others are not looked at."""
+        contents = self._copies.get(name, [])
+        enough = least + (content in contents)
+        shared = list(islice(filter(self._is_unrelated, contents), enough))
+        if len(shared) < enough:
+            self._copies[name] = shared
+        return len(shared) - (content in shared) >= least
 
     def _is_unrelated(self, content: int) -> bool:
         looks = self._looks.get(content, ())[:2]
