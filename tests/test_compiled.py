@@ -36,6 +36,7 @@ from scrapy_simdedup.page.roles import (
     DEFAULT_ROLE_WORDS,
     FORM,
     NAV,
+    ROLE_WORDS,
     WIDGET,
     RoleWords,
     leads_to_no_page,
@@ -176,6 +177,23 @@ def walks_alike(root: HtmlElement) -> bool:
         _walk.walk(root, DEFAULT_ROLE_WORDS, detailed) == block_tree.python_walk(root, DEFAULT_ROLE_WORDS, detailed)
         for detailed in (False, True)
     )
+
+
+ROLE_NAME = st.sampled_from([word for words in ROLE_WORDS.values() for word in words.split()])
+NAME_PIECES = ROLE_NAME | st.sampled_from(
+    [*" -_:3AXéß", "has", "views", "view", "block", "node", "promoted", "elementor", "widget", "b", "xyz", "x" * 1990]
+)
+NAMES = st.lists(NAME_PIECES | ROLE_NAME.map(str.title) | ROLE_NAME.map(str.upper), max_size=8).map("".join)
+
+
+@settings(max_examples=2_000)
+@given(NAMES, NAMES)
+@example("elementor-widgetfooter", "x" * 1994 + "footernote")
+def test_names_give_the_same_roles(classes: str, identity: str) -> None:
+    """Whether they are passed over without a look-up or not."""
+    root = etree.fromstring("<html><body><p>One</p></body></html>", etree.HTMLParser())
+    root[0][0].attrib.update({"class": classes, "id": identity})
+    assert walks_alike(root)
 
 
 def classifies_alike(root: HtmlElement) -> bool:

@@ -8,7 +8,7 @@ from cpython.dict cimport PyDict_GetItemWithError
 from cpython.mem cimport PyMem_Free, PyMem_Realloc
 from cpython.object cimport PyObject
 from cpython.unicode cimport PyUnicode_DecodeUTF8
-from libc.string cimport memcpy, strcmp, strlen
+from libc.string cimport memcpy, strcmp, strlen, strncmp
 from lxml.includes.etreepublic cimport _Element, attributeValue, import_lxml__etree
 from lxml.includes.tree cimport (
     XML_CDATA_SECTION_NODE,
@@ -55,6 +55,8 @@ cdef dict KNOWN_TAGS = {tag: about_tag(tag) for tag in (*TAG_FLAGS, *TAG_IDS, "i
 
 cdef enum:
     TAGS = 256  # a power of two; names stand beside one another, of a byte or more each
+    MAX_NAME_LENGTH = 2000  # of roles, as the next
+    MARKS = 1 << 14
 cdef unsigned int PATH_FACTOR = 0x9E3779B1  # of block_tree
 
 
@@ -86,6 +88,8 @@ cdef class Walk:
     cdef list texts, text_roles, links, nodes, parents, roles, numbers, boxes, box_parents, box_roles, box_paths
     cdef list headings, link_counts, image_counts, last_elements, box_tags, box_class_paths, box_bodies
     cdef object words
+    cdef const unsigned char* marks
+    """Where role words have bits; the words keep it."""
     cdef bint detailed
     cdef Py_ssize_t begun, images
     """The links that began in the line, and the images since the last block."""
@@ -113,7 +117,7 @@ cdef class Walk:
     cdef bint is_image[TAGS]
 
     def __cinit__(self, words, bint detailed):
-        self.words = words
+        self.words, self.marks = words, words.marks
         self.detailed = detailed
         self.headings, self.link_counts, self.image_counts, self.last_elements = [], [], [], []
         self.box_tags, self.box_class_paths, self.box_bodies = ([0], [0], [0]) if detailed else ([], [], [])
@@ -238,8 +242,8 @@ cdef class Walk:
         """The roles that the ARIA role, and the words of class and id give."""
         cdef unsigned int by_role = 0
         cdef unsigned int by_name = 0
-        cdef str classes = None
         cdef xmlAttr* found
+        cdef xmlAttr* classes
         if element.properties is NULL:
             return 0
         found = attribute(element, b"role")
@@ -247,24 +251,27 @@ cdef class Walk:
             by_role = ARIA_ROLES.get(value_of(element, found), 0)
         if flags & IGNORES_NAMES:
             return by_role
-        found = attribute(element, b"class")
-        if found is not NULL:
-            classes = value_of(element, found)
-            if classes:
-                by_name = self.roles_of(classes)
+        classes = attribute(element, b"class")
+        if classes is not NULL:
+            by_name = self.roles_of(element, classes)
         if not flags & HAS_SLUG_ID:
             found = attribute(element, b"id")
-            if found is not NULL and not (classes and "section" in classes):
-                identity = value_of(element, found)
-                if identity:
-                    by_name |= self.roles_of(identity)
+            if found is not NULL and not (classes is not NULL and "section" in value_of(element, classes)):
+                by_name |= self.roles_of(element, found)
         self.named |= by_name
         return by_role | by_name
 
-    cdef unsigned int roles_of(self, str name) except? 0xFFFFFFFF:
-        """The roles that a class or id value gives, without a call of Python for one that was seen before."""
-        cdef PyObject* found = PyDict_GetItemWithError(self.words, name)
-        return <object> found if found is not NULL else self.words[name]
+    cdef unsigned int roles_of(self, xmlNode* element, xmlAttr* name) except? 0xFFFFFFFF:
+        """The roles that a class or id value gives; no call of Python for one without role words, or seen before."""
+        cdef PyObject* found
+        cdef str value
+        if is_plain_value(name) and not may_have_role(<const unsigned char*> name.children.content, self.marks):
+            return 0
+        value = value_of(element, name)
+        if not value:
+            return 0
+        found = PyDict_GetItemWithError(self.words, value)
+        return <object> found if found is not NULL else self.words[value]
 
     cdef int add_text(self, xmlNode* node) except -1:
         """Add the text nodes that follow one another from a node on, unless they are white space that begins a line."""
@@ -424,13 +431,50 @@ cdef inline xmlAttr* attribute(xmlNode* element, const char* name) noexcept:
     return found
 
 
-cdef str value_of(xmlNode* element, xmlAttr* attribute):
+cdef bint may_have_role(const unsigned char* name, const unsigned char* marks) noexcept:
+    """Whether a class or id value may have a word that gives a role: most have none.
+
+    One with letters beyond ASCII is looked at by ``RoleWords``, and so is what systems write.
+    """
+    cdef const unsigned char* start = name
+    cdef const unsigned char* word = name
+    cdef unsigned int number = 0
+    cdef bint is_capital
+    while name - start <= MAX_NAME_LENGTH and name[0] <= 127:
+        is_capital = c"A" <= name[0] <= c"Z"
+        if is_small(name[0]) or (is_capital and not is_small(name[1]) and not (name > start and is_small(name[-1]))):
+            number = 31 * number + (name[0] | 0x20)
+        else:
+            number &= MARKS - 1
+            if marks[number >> 3] >> (number & 7) & 1 or is_of_system(<const char*> word):
+                return True
+            if not name[0]:
+                return False
+            word, number = name + (not is_capital), name[0] | 0x20 if is_capital else 0
+        name += 1
+    return True
+
+
+cdef inline bint is_small(unsigned char letter) noexcept:
+    return c"a" <= letter <= c"z"
+
+
+cdef inline bint is_of_system(const char* word) noexcept:
+    """Whether a word begins as those do that systems write on all content."""
+    if word[0] == c"w":
+        return strncmp(word, b"widget", 6) == 0
+    return (word[0] == c"v" and strncmp(word, b"views", 5) == 0) or (word[0] == c"p" and strncmp(word, b"promoted", 8) == 0)
+
+
+cdef inline bint is_plain_value(xmlAttr* attribute) noexcept:
     cdef xmlNode* value = attribute.children
-    if value is NULL:
+    return value is not NULL and value.next is NULL and value.type == XML_TEXT_NODE and value.content is not NULL
+
+
+cdef str value_of(xmlNode* element, xmlAttr* attribute):
+    if attribute.children is NULL:
         return ""
-    if value.next is not NULL or value.type != XML_TEXT_NODE or value.content is NULL:
-        return attributeValue(element, attribute)
-    return decoded(<const char*> value.content)
+    return decoded(<const char*> attribute.children.content) if is_plain_value(attribute) else attributeValue(element, attribute)
 
 
 cdef inline str decoded(const char* text):

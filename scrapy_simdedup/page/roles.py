@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping
-from functools import lru_cache
+from functools import lru_cache, reduce
 from hashlib import blake2b
 from typing import get_args
 
@@ -174,6 +174,8 @@ _JOINED = frozenset({"", "-", "_"})
 """The space between two words of one name."""
 _CACHE_SIZE = 50_000
 _MAX_CACHED_LENGTH = 300
+MARKS = 1 << 14
+"""Bits among which the words have theirs, so that few other words seem to be one."""
 _MAX_NAME_LENGTH = 2_000  # characters of a class that are looked at: what follows was put there to cost time
 
 
@@ -196,6 +198,8 @@ class RoleWords(dict[str, int]):
             self._roles[word.lower()] = self._roles.get(word.lower(), 0) | role
         self._last_words = frozenset(word.rpartition("-")[2] for word in self._roles)
         """The words, and of two in a row the second."""
+        self.marks: bytes = _marks_of(self._last_words)
+        """A bit for each of these words: the compiled walk passes over values without them."""
 
     def __repr__(self) -> str:
         return f"RoleWords({self.words_id})"  # without the values that were looked up so far
@@ -235,6 +239,14 @@ class RoleWords(dict[str, int]):
             before, start, was_of_the_inside = word, at, of_the_inside
             of_thing = of_thing or word.startswith(_THINGS)
         return role
+
+
+def _marks_of(words: Iterable[str]) -> bytes:
+    marks = bytearray(MARKS // 8)
+    for word in words:
+        number = reduce(lambda made, letter: (31 * made + letter) % MARKS, word.encode(), 0)
+        marks[number // 8] |= 1 << number % 8
+    return bytes(marks)
 
 
 def leads_to_no_page(href: str) -> bool:
