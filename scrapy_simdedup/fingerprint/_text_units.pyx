@@ -13,6 +13,7 @@ from zlib import crc32
 
 import numpy as np
 
+from scrapy_simdedup.fingerprint.hashing import saying_signs as python_saying_signs
 from scrapy_simdedup.fingerprint.hashing import sign_digest
 from scrapy_simdedup.page import amounts as _amounts
 from scrapy_simdedup.page import roles as _roles
@@ -89,11 +90,11 @@ def page_units(found, blocks, Py_ssize_t size, str h1=""):
         samples.append(text)
         classes[row] = CONTENT if is_inset else block[1]
         pass_over[row] = (
-            (bool(block[4]) and not (is_first and block[3] and block[1] > BOILERPLATE))
+            (bool(block[4]) and not (is_first and block[3] and <int> block[1] > BOILERPLATE))
             or roles & COOKIE != 0
             or (roles & nobodys_own != 0 and roles & BY_SHAPE == 0 and not is_inset)
         )
-        is_first = is_first and not (block[3] and block[1] > BOILERPLATE)
+        is_first = is_first and not (block[3] and <int> block[1] > BOILERPLATE)
         places[row] = 0
         if classes[row] > BOILERPLATE:
             if pass_over[row]:
@@ -111,7 +112,7 @@ def page_units(found, blocks, Py_ssize_t size, str h1=""):
             place += 1
         end = numbers[row + 1] if row + 1 < rows else len(blocks)
         signs = signs_of(blocks, numbers[row], end, classes[row] > BOILERPLATE)
-        digests[row] = (mixed(digest) >> 32) + signs & 0xFFFFFFFF
+        digests[row] = <uint32_t> ((mixed(digest) >> 32) + signs)
         if roles & BOILERPLATE_ROLES == COMMENT and classes[row] == BOILERPLATE and not block[4]:
             places[row] = COMMENTS_PLACE
             is_counted = len(text) <= MAX_LENGTH and may_be_counter(text)
@@ -130,61 +131,68 @@ def page_units(found, blocks, Py_ssize_t size, str h1=""):
 
 
 cdef uint64_t signs_of(blocks, Py_ssize_t at, Py_ssize_t end, bint in_content) except? 0:
-    """The digest of the signs of some blocks; most texts have no sign that could say something."""
-    cdef list texts = []
+    """The digest of the signs of some blocks."""
+    cdef str found = "", signs
     cdef tuple block
     while at < end:
         block = <tuple> blocks[at]
-        if (block[6] or block[1] > BOILERPLATE) == in_content and may_have_sign(<str> block[0]):
-            texts.append(block[0])
+        if (block[6] or <int> block[1] > BOILERPLATE) == in_content:
+            signs = saying_signs(<str> block[0])
+            found = found + signs if signs else found
         at += 1
-    return sign_digest(texts) if texts else 0
+    return sign_digest(found) if found else 0
 
 
-cdef bint may_have_sign(str text):
-    """Whether a text may have a sign that says something; of the ASCII ones it is sure."""
-    cdef Py_UCS4 character, before = 32
-    cdef Py_ssize_t at = 0
+cpdef str saying_signs(str text):
+    """See :func:`scrapy_simdedup.fingerprint.hashing.saying_signs`; most texts have none."""
+    cdef Py_UCS4 character
+    cdef Py_ssize_t at = 0, end = 0
+    cdef str found = ""
     for character in text:
-        if c">" < character < 128:  # letters, and signs that say nothing
-            pass
-        elif character < 128:
-            if character == c"$" or character == c"%" or character == c"=":
-                return True
-            if character == c"-" or character == c"+" or character == c"<" or character == c">":
-                if is_sign(text, at, before, character):
-                    return True
-        elif character == 0x2212 or character == 0x2013:
-            if is_sign(text, at, before, c"-"):
-                return True
-        elif (
-            0xA2 <= character <= 0xA5 or character == 0xB1 or character == 0xF7 or 0x58F <= character <= 0x60B
-            or 0x9F2 <= character <= 0x9F3 or character == 0x17DB or character == 0x2030 or 0x20A0 <= character <= 0x20CF
-            or 0x2248 <= character <= 0x2265 or character == 0x221E or 0x2605 <= character <= 0x26AB or character == 0x2B50
-            or 0xFDFC <= character <= 0xFFE6 or character >= 0x1F44D
-        ):
-            return True
-        before = character
+        if not c">" < character < 128 and at >= end:  # letters of ASCII, and signs that say nothing, are passed over
+            end = end_of_sign(text, at, character)
+            if end:
+                found += text[at:end]
         at += 1
-    return False
+    return found
 
 
-cdef bint is_sign(str text, Py_ssize_t at, Py_UCS4 before, Py_UCS4 sign):
-    """Whether a dash is the minus of a number or a grade, a plus stands alone or before a number, and so on."""
-    cdef Py_ssize_t end = len(text)
-    cdef Py_UCS4 behind = text[at + 1] if at + 1 < end else 32, first
+cdef Py_ssize_t end_of_sign(str text, Py_ssize_t at, Py_UCS4 sign) except -1:
+    """The end of a sign that says something, with what it takes along; 0 for any other character."""
+    if sign < 128:
+        if sign == c"$" or sign == c"%" or sign == c"=":
+            return at + 1
+        if sign == c"-" or sign == c"+" or sign == c"<" or sign == c">":
+            return end_of_joined_sign(text, at, sign)
+        return 0
+    if sign == 0x2212 or sign == 0x2013:
+        return end_of_joined_sign(text, at, c"-")
+    if (
+        0xA2 <= sign <= 0xA5 or sign == 0xB1 or sign == 0xF7 or 0x58F <= sign <= 0x60B or 0x9F2 <= sign <= 0x9F3
+        or sign == 0x17DB or sign == 0x2030 or 0x20A0 <= sign <= 0x20CF or 0x2248 <= sign <= 0x2265 or sign == 0x221E
+        or 0x2605 <= sign <= 0x26AB or sign == 0x2B50 or 0xFDFC <= sign <= 0xFFE6 or sign >= 0x1F44D
+    ):
+        return at + 1 if python_saying_signs(text[at]) else 0
+    return 0
+
+
+cdef Py_ssize_t end_of_joined_sign(str text, Py_ssize_t at, Py_UCS4 sign):
+    """A dash is the minus of a number or a grade, a plus stands alone or before a number, and so on."""
+    cdef Py_ssize_t size = len(text)
+    cdef Py_UCS4 before = text[at - 1] if at else 32, first
+    cdef Py_UCS4 behind = text[at + 1] if at + 1 < size else 32
     if sign == c"+":
-        return behind.isdecimal() or (before.isspace() and behind.isspace())
+        return at + 2 if behind.isdecimal() else at + 1 if before.isspace() and behind.isspace() else 0
     if sign == c"<" or sign == c">":
-        return behind == c"=" or behind.isdecimal() or (
-            behind.isspace() and at + 2 < end and (<Py_UCS4> text[at + 2]).isdecimal()
-        )
+        if behind == c"=" or behind.isdecimal():
+            return at + 2
+        return at + 3 if behind.isspace() and at + 2 < size and (<Py_UCS4> text[at + 2]).isdecimal() else 0
     if behind.isdecimal():
-        return not (before.isalnum() or before == c"_" or before == c")")
+        return 0 if before.isalnum() or before == c"_" or before == c")" else at + 2
     if before < c"A" or before > c"Z" or behind.isalnum() or behind == c"_" or behind == c"-":
-        return False
+        return 0
     first = text[at - 2] if at > 1 else 32
-    return not (first.isalnum() or first == c"_" or first == c"-")
+    return 0 if first.isalnum() or first == c"_" or first == c"-" else at + 1
 
 
 cdef str beginning(str text):

@@ -3,7 +3,7 @@
 A run of letters and digits is a word; in scripts that write no spaces each character is one. Compatible characters are
 the same (Unicode's normalisation form KC). Signs are no words, but for check marks and the like, and those that end a
 name, as of C++, C# and the S10+. Marks count where they make a letter another one, or are the vowels of their script.
-Other signs that say something are asked for apart from the words: see :func:`sign_digest`.
+Other signs that say something are asked for apart from the words: see :func:`saying_signs`.
 
 The functions work in numpy, on all words at once. Where the package was installed with its compiled part,
 :mod:`scrapy_simdedup.fingerprint._hashing` does the same.
@@ -112,20 +112,26 @@ def split_words(text: str) -> list[bytes]:
     return join_words([text])[:-1].replace(b"\0", b" ").split()
 
 
-def sign_digest(texts: Sequence[str]) -> int:
-    """32 bits of the signs of some texts that say something and are no words; 0 without any.
+def saying_signs(text: str) -> str:
+    """The signs of a text that say something and are no words, a minus with its number.
 
-    >>> sign_digest(["It costs 5 $."]) == sign_digest(["It costs 5 €."]), sign_digest(["Ann | a well-known page (2)"])
-    (False, 0)
-    >>> sign_digest(["-5 °C", "★★"]) == sign_digest(["\u22125 °C", "★ ★"]), sign_digest(["-5"]) == sign_digest(["5"])
-    (True, False)
+    >>> saying_signs("5 $ < 6 €, -7 °C"), saying_signs("Ann | a well-known page (2)")
+    ('$< 6€-7', '')
     """
-    found = "".join(sign for text in texts for sign in _SAYING_SIGNS.findall(text))
-    if not found:
+    return "".join(_SAYING_SIGNS.findall(text))
+
+
+def sign_digest(signs: str) -> int:
+    """32 bits of :func:`saying_signs`; 0 for none.
+
+    >>> sign_digest("$") == sign_digest("€"), sign_digest("-5★★") == sign_digest("\u22125★★"), sign_digest("")
+    (False, True, 0)
+    """
+    if not signs:
         return 0
-    if not found.isascii():
-        found = unicodedata.normalize("NFKC", found).translate(_MINUS)
-    return crc32(found.encode("utf-8", "surrogatepass"))
+    if not signs.isascii():
+        signs = unicodedata.normalize("NFKC", signs).translate(_MINUS)
+    return crc32(signs.encode("utf-8", "surrogatepass"))
 
 
 def normalised_words(text: str) -> str:

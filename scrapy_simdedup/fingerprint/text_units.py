@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shingles, are_among, as_uint8
-from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64, sign_digest
+from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64, saying_signs, sign_digest
 from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, is_sentence, without_age
 from scrapy_simdedup.page.classify import BlockClass
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
@@ -184,7 +184,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int, h1: s
         around = (
             of for of in blocks[number:end] if (of.inset or of.block_class > BlockClass.BOILERPLATE) == in_content
         )
-        digest = digests[at] + sign_digest([of.text for of in around]) & 0xFFFF_FFFF
+        digest = digests[at] + sign_digest("".join(saying_signs(of.text) for of in around)) & 0xFFFF_FFFF
         if in_content:
             is_passed = is_passed and not is_price(text)
             if not is_passed:

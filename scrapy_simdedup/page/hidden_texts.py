@@ -187,7 +187,8 @@ def find_offer(
     Numbers on buttons and in choices do not count, as they are counters, but for prices.
     """
     facts = list(_of_forms(html)) if has_form else []
-    if facts and 0 < sum(map(len, related)) <= MAX_RELATED_LENGTH and html.lower().count("<form") <= MAX_FORMS:
+    is_asked = facts and 0 < sum(map(len, related)) <= MAX_RELATED_LENGTH
+    if is_asked and utf8(html, "replace").lower().count(b"<form") <= MAX_FORMS:
         said = "\n".join(related)
         _take_out(facts, [form for form in root.iter("form") if _is_of_card(form, said)])
     if has_data:

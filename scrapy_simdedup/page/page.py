@@ -6,6 +6,7 @@ import re
 from collections import Counter
 from collections.abc import Collection
 from itertools import compress
+from operator import not_
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
 
@@ -123,7 +124,7 @@ def read_page(
         return Page((), "", "", document.unjudged)
     tree = build_block_tree(root, words, detailed=extractor != "roles")
     classes, roles = classify_blocks(tree)
-    data = shell_texts(root, sum(map(len, tree.texts)) - sum(map(len, compress(tree.texts, roles))))
+    data = shell_texts(root, sum(map(len, compress(tree.texts, map(not_, roles)))))
     if not tree.texts:
         return Page((), "", "", "empty", shell_texts=data)
     h1 = _find_h1(tree, classes)
@@ -191,7 +192,7 @@ def find_headers_of_sections(tree: BlockTree, classes: list[BlockClass], roles: 
     In HTML a header is that of the site outside of sections only. As some themes put all of a page into a section, a
     heading of the content stands before it.
     """
-    asked = [at for at, of in enumerate(roles) if of == role.HEADER]
+    asked = [at for at, of in enumerate(roles) if of == role.HEADER] if role.HEADER in roles else []
     headlines = [at for at in tree.headings if classes[at] is not _BOILERPLATE] if asked else []
     return [at for at in asked if headlines and headlines[0] < at and _is_in_header_of_section(tree, at)]
 
