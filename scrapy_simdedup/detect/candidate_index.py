@@ -168,8 +168,10 @@ class CandidateIndex:
             if any(self._records.key(row) != key for row in delivered):
                 return equal  # nothing can be more similar, so nothing else need be looked at
         near = self._by_simhash(fp, handler) if self._inverted is None else self._by_keys(fp, handler, self._inverted)
-        chosen: Rows = distinct(np.concatenate((near, equal))) if len(equal) else np.sort(near)
-        return chosen
+        if len(equal):
+            return distinct(np.concatenate((near, equal)))
+        near.sort()
+        return near
 
     def delivered_with_title(self, fp: PageFingerprint) -> Rows:
         """Pages with the title of a judged page that were delivered with items."""

@@ -237,7 +237,10 @@ class SiteIndex:
 
     def _versions(self, key: bytes) -> list[Record]:
         """The versions of a page, the newest first."""
-        versions = map(self._records.__getitem__, self._records.slots(key))
+        slots = self._records.slots(key)
+        if not slots:
+            return []
+        versions = map(self._records.__getitem__, slots)
         live = [version for version in versions if version.state != "released"]
         return sorted(live, key=attrgetter("id"), reverse=True)
 

@@ -161,6 +161,10 @@ class MemoryLog(PackedRecords):
         elif len(self.ids) > FEW:
             self._places = self._all_places()
 
+    def slot_of(self, record: Record) -> int | None:
+        """See :meth:`PackedRecords.slot_of`; here it is known without the record's key."""
+        return self._slot_of(record.id)
+
     def at(self, position: int) -> Record | None:
         """The record that changed last at a position; None if it changed again later, or is gone."""
         for slot in self._near(position):
