@@ -60,8 +60,8 @@ BUSY_ATTEMPTS = 11
 """How often a store that somebody else holds is opened before the last attempt: for a minute where it is a file."""
 MAX_ITEMS_ON_THEIR_WAY = 1_000
 """Items whose page is remembered until the pipeline asks for it, as another component may replace an item."""
-YOUNG_OBJECTS = 2_000
-"""Objects from which on the garbage collector looks at new ones: the default of Python 3.13; before, it was 700."""
+YOUNG_OBJECTS = 5_000
+"""Objects from which on the garbage collector looks at new ones, some dozens of pages; in Python it is 700 or 2,000."""
 # Weak on both sides, as a runtime knows its crawler; the middlewares keep it alive.
 _runtimes: weakref.WeakKeyDictionary[Crawler, weakref.ref[Runtime]] = weakref.WeakKeyDictionary()
 

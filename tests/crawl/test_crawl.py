@@ -93,7 +93,7 @@ async def test_while_it_crawls_the_garbage_collector_looks_only_at_what_came_sin
     urls = serve_articles(site)
     before = gc.get_threshold()
     try:
-        for young, expected in ((700, 2_000), (5_000, 5_000), (0, 0)):  # 0 has it never look by itself
+        for young, expected in ((700, 5_000), (7_000, 7_000), (0, 0)):  # 0 has it never look by itself
             gc.set_threshold(young)
             await crawl(Looking, urls=urls)
             assert set(thresholds) == {expected}
