@@ -244,7 +244,7 @@ class RoleWords(dict[str, int]):
 def _marks_of(words: Iterable[str]) -> bytes:
     marks = bytearray(MARKS // 8)
     for word in words:
-        number = reduce(lambda made, letter: (31 * made + letter) % MARKS, word.encode(), 0)
+        number = reduce(lambda made, letter: (31 * made + letter) % MARKS, word.encode("utf-8", "surrogatepass"), 0)
         marks[number // 8] |= 1 << number % 8
     return bytes(marks)
 
