@@ -498,6 +498,8 @@ def test_it_finds_the_same_features_signatures_and_text_units(blocks: list[Block
     assert units.samples == same.samples
     for clocks in ((), same.places[::3].tolist()):
         assert _text_units.keep_units(units, clocks) == text_units.python_keep_units(same, clocks)
+    units, same = units._replace(is_unlisted=True), same._replace(is_unlisted=True)
+    assert _text_units.keep_units(units) == text_units.python_keep_units(same)
 
 
 def compared_rows(seed: int, count: int) -> np.ndarray:

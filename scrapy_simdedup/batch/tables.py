@@ -215,9 +215,9 @@ def sql_text(path: Path | str) -> str:
     return "'" + str(path).replace("'", "''") + "'"
 
 
-_HEAD = struct.Struct("<B3I2H")
-"""Words per shingle, blocks, the digest of the comments, the block of the headline, and the digests of the title and of
-the offer."""
+_HEAD = struct.Struct("<B3I2H?")
+"""Words per shingle, blocks, the digest of the comments, the block of the headline, the digests of the title and of the
+offer, and whether the page asks not to be listed."""
 _LARGE = 0xFF
 """What stands for a number that takes more than a byte."""
 _PASSED_OVER, _COMMENT = np.uint8(0x80), np.uint8(0x40)
@@ -269,7 +269,7 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
         *_by_path(units.places[is_content]),
         (salted[order] >> _PLACE_BITS & _PLACE).astype("<u2"),
     )
-    of_page = units.comments, units.headline, units.title, units.offer
+    of_page = units.comments, units.headline, units.title, units.offer, units.is_unlisted
     head = _HEAD.pack(units.size, len(units.lengths), *of_page)
     known: list[list[Any]] = [[at, units.samples[at]] for at in asked_word_by_word(units, url)]
     if named := title_words_in(units, [at for at, _ in known]):
@@ -280,7 +280,7 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
 
 def unpack_units(raw: bytes) -> PageUnits:
     """The units from the bytes of :func:`pack_units`, equal in all that a judge asks of them."""
-    size, count, comments, headline, title, offer = _HEAD.unpack_from(raw)
+    size, count, comments, headline, title, offer, is_unlisted = _HEAD.unpack_from(raw)
     at = _HEAD.size
 
     def take(dtype: str, number: int) -> Any:
@@ -315,7 +315,7 @@ def unpack_units(raw: bytes) -> PageUnits:
     samples.append("")  # and the words of the title behind them
     for number, text in json.loads(raw[at:].decode("utf-8", "surrogatepass") or "[]"):
         samples[number] = text
-    of_page = comments, title, offer, headline, samples.pop()
+    of_page = comments, title, offer, headline, samples.pop(), is_unlisted
     return PageUnits(hashes, starts, lengths, digests, places, classes, pass_over, samples, size, *of_page)
 
 

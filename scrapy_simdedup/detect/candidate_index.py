@@ -1,16 +1,18 @@
-"""The candidate index: the originals of one site in numpy arrays, 24 bytes each, and those that may be like a page."""
+"""The candidate index: the originals of one site in numpy arrays, 26 bytes each, and those that may be like a page."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import partial
+from zlib import crc32
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.inverted_index import InvertedIndex
-from scrapy_simdedup.fingerprint.features import Numbers, distinct
+from scrapy_simdedup.detect.names import names_in
+from scrapy_simdedup.fingerprint.features import Numbers, are_among, distinct
 from scrapy_simdedup.fingerprint.fingerprint import BODY_BYTES, PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import Method
@@ -59,6 +61,8 @@ class CandidateIndex:
         """The first two bytes of each digest, as in the next two: all are looked through, what is found looked at."""
         self._body = np.zeros(_FIRST_ROWS, np.uint16)
         self._title = np.zeros(_FIRST_ROWS, np.uint16)
+        self._name = np.zeros(_FIRST_ROWS, np.uint16)
+        """16 bits of the last name in each URL."""
         self._group = np.zeros(_FIRST_ROWS, np.uint8)
         self._delivered = np.zeros(_FIRST_ROWS, np.uint8)
         """2 for a page that was delivered with items, 1 for one that was delivered without."""
@@ -115,6 +119,7 @@ class CandidateIndex:
         self._simhash[slot] = to_words(fp.simhash, self._simhash.shape[1])
         self._exact[slot], self._body[slot] = _number(fp.exact), _number(fp.body)
         self._title[slot] = fp.title & _NUMBER
+        self._name[slot] = _number_of_name(next(reversed(names_in(record.url)), ""))
         self._group[slot] = comparison_group(fp)
         self._handler[slot] = self._number_of(record)
         self.update(slot, record)
@@ -175,10 +180,17 @@ class CandidateIndex:
 
     def delivered_with_title(self, fp: PageFingerprint) -> Rows:
         """Pages with the title of a judged page that were delivered with items."""
-        is_confirmed = self._delivered[: self._count] == DELIVERED["confirmed"]
-        rows = self._comparable(fp, (is_confirmed & (self._used(self._title) == fp.title & _NUMBER)).nonzero()[0])
+        rows = self._confirmed(fp, self._used(self._title) == fp.title & _NUMBER)
         found: Rows = rows[self.comparison_rows(rows)["title"] == fp.title]
         return found
+
+    def delivered_with_name(self, fp: PageFingerprint, names: Iterable[str]) -> Rows:
+        """Pages that were delivered with items, and whose URLs may end with one of some names."""
+        return self._confirmed(fp, are_among(self._used(self._name), list(map(_number_of_name, names))))
+
+    def _confirmed(self, fp: PageFingerprint, chosen: NDArray[np.bool_]) -> Rows:
+        is_confirmed = self._delivered[: self._count] == DELIVERED["confirmed"]
+        return self._comparable(fp, (is_confirmed & chosen).nonzero()[0])
 
     def distance(self, row: int, fp: PageFingerprint) -> int:
         """Differing bits of the simhashes of a record and a page."""
@@ -260,7 +272,7 @@ class CandidateIndex:
         return rows
 
     def _columns(self) -> tuple[NDArray[np.generic], ...]:
-        by_digest = self._exact, self._body, self._title
+        by_digest = self._exact, self._body, self._title, self._name
         return self._stamps, self._simhash, *by_digest, self._group, self._delivered, self._handler
 
     def _grow(self, slot: int) -> None:
@@ -284,6 +296,10 @@ def comparison_group(fp: PageFingerprint) -> int:
 
 def _number(digest: bytes) -> int:
     return int.from_bytes(digest[:2], "little")
+
+
+def _number_of_name(name: str) -> int:
+    return crc32(name.encode("utf-8", "surrogatepass")) & _NUMBER
 
 
 def hamming_search(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import re
 import secrets
+from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
@@ -37,6 +38,8 @@ MAX_URL_TOKENS = 20
 MAX_TOKEN_LENGTH = 40
 """Characters of a token; a longer one is its beginning and a hash."""
 _PLAIN_URL = re.compile(r"https?://[a-z0-9.-]+(?::(?:[1-9]\d{0,3}|[1-5]\d{4}))?(?:/(?:[\w~-][\w.~-]*)?)+", re.ASCII)
+_WITHOUT_VALUE = re.compile(r"(?<=[?&;])[^=&;#]*=(?=[&;#]|\Z)")
+_BETWEEN_NAMES = re.compile(r"[/?&=:;#]+")
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _NAME_IN_URL = re.compile(r"[^\W_]{3,}")
 _DATE_IN_URL = re.compile(
@@ -187,6 +190,16 @@ def end_of_url(url: str) -> tuple[str, set[str]]:
     path, _, query = url.partition("#")[0].partition("?")
     place, _, last = path.rstrip("/").rpartition("/")
     return place, set(_NAME_IN_URL.findall(unquote_plus(f"{last} {query}").lower()))
+
+
+def names_in(url: str) -> Counter[str]:
+    """What stands between the marks of a URL behind its host, but for parameters without a value.
+
+    >>> sorted(names_in("http://wiki.example/do/?page=tea&view=&rev="))
+    ['do', 'page', 'tea']
+    """
+    asked = _WITHOUT_VALUE.sub("", url.partition("://")[2].partition("/")[2])
+    return Counter(filter(None, _BETWEEN_NAMES.split(unquote_plus(asked))))
 
 
 def day_in_place_of(url: str, other: str) -> int:

@@ -179,7 +179,7 @@ class OtherPages:
 
     def have_rows(self, units: PageUnits) -> Mask:
         """Which blocks stand on one of the pages at the same place."""
-        return have_rows(units, self._texts().units)
+        return have_rows(units, [of for of in self._texts().units if not of.joined_by])
 
     def count(self, name: str, headline: int) -> int:
         """How many of the pages have an ``h1`` or a ``title``."""

@@ -6,7 +6,9 @@
    that view and another title, is a copy of it if all lines that the view lacks stand at their places on one delivered
    page of the page's title. That page is the thing's own: the page's URL has all names of its URL, among them those by
    which the page's URL differs from the view's. A job in one town with the text of a job in another is no view: its
-   title says the town alone, and its URL has a number or a name that no other page of the town has.
+   title says the town alone, and its URL has a number or a name that no other page of the town has. A page of links
+   that asks search engines to leave it out may have the title of the view, as the sitemap of a wiki has wherever one
+   came from; its links must stand on those pages, too, and the view says no more than it.
 3. *A part of a page*, such as its print view, says nothing but what a page with items said, in the same order, under
    the same title and h1. So it is a copy, however small a part it is. The URLs must be those of one page, as a record
    with a fact less may be a record of its own; and it has next to no links, as each page of a list has others.
@@ -16,19 +18,17 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from urllib.parse import unquote_plus
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import DELIVERED, CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
-from scrapy_simdedup.detect.names import lead_to_one_page
+from scrapy_simdedup.detect.names import lead_to_one_page, names_in
 from scrapy_simdedup.detect.own_text import OwnTextSearch
 from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, OtherPages
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
@@ -57,8 +57,6 @@ MAX_NAMESAKES = 16
 """Namesakes of a page that are looked at."""
 MAX_VIEWS = 64
 """Pages with one title from which on the title does not name the page."""
-_WITHOUT_VALUE = re.compile(r"(?<=[?&;])[^=&;#]*=(?=[&;#]|\Z)")
-_BETWEEN_NAMES = re.compile(r"[/?&=:;#]+")
 
 
 @dataclass(slots=True)
@@ -272,25 +270,41 @@ class SiteNovelty:
         if units is None or not (fp.h1 and fp.title):
             return found
         rows = self._originals.comparison_rows(near)
-        is_alike = (rows["h1"] == fp.h1) & (rows["title"] != fp.title)
-        views = self._originals.delivered_with_title(fp).tolist() if is_alike.any() else []
-        if not 0 < len(views) <= MAX_VIEWS:
-            return found
-        names, lines = _names_in(page.url), units.without(clocks)
-        of_thing = [(_names_in(self._records[view].url), self._text_units(view)) for view in views]
-        of_thing = [(own, of) for own, of in of_thing if own <= names and of is not None and not of.joined_by]
+        has_title, is_unlisted = rows["title"] == fp.title, units.is_unlisted and units.is_index
+        is_alike = (rows["h1"] == fp.h1) & (~has_title | is_unlisted)
+        titled = self._originals.delivered_with_title(fp) if (is_alike & ~has_title).any() else near[:0]
+        titled = titled if len(titled) <= MAX_VIEWS else titled[:0]
+        names, things = names_in(page.url), dict[frozenset[str], list[TextUnits]]()
         for at in is_alike.nonzero()[0].tolist():
-            original, others = self._text_units(near[at]), names - _names_in(self._records[near[at]].url)
-            if not others or original is None or original.joined_by:
+            original, others = self._text_units(near[at]), names - names_in(self._records[near[at]].url)
+            if not others or original is None or (original.joined_by and not is_unlisted):
                 continue
-            lacked = lines & ~novelty.have_rows(units, [original])
-            found[at] = lacked.any() and any(
-                others <= own
-                and novelty.have_rows(units, [of])[lacked].all()
+            lacked, key = novelty.lines_in_place_of(units, original, clocks), frozenset(others)
+            if not lacked.any():
+                continue
+            if key not in things:
+                things[key] = self._things(page, titled, names, others)
+            found[at] = any(
+                novelty.have_rows(units, [of])[lacked].all()
                 and not novelty.longest_own_text(units, [original, of], ~units.pass_over)
-                for own, of in of_thing
-                if of is not None
+                for of in things[key]
             )
+        return found
+
+    def _things(self, page: FetchedPage, titled: Rows, names: Counter[str], others: Counter[str]) -> list[TextUnits]:
+        """The delivered pages whose URLs have no names but those of a page's URL, and all that a view's URL lacks.
+
+        They are looked for among those with the page's title, and for a page that is not listed by their own names.
+        """
+        units, rows, found = page.fingerprint.page_units, titled, list[TextUnits]()
+        is_unlisted = units is not None and units.is_unlisted and units.is_index
+        if is_unlisted:
+            rows = np.append(rows, self._originals.delivered_with_name(page.fingerprint, others)[:MAX_VIEWS])
+        for row in rows.tolist():
+            is_thing = others <= names_in(self._records[row].url) <= names and self._records.key(row) != page.key
+            of = self._text_units(row) if is_thing else None
+            if of is not None and (is_unlisted or not of.joined_by):
+                found.append(of)
         return found
 
     def wholes(self, page: FetchedPage, rows: Rows) -> Rows:
@@ -377,13 +391,3 @@ def _is_part(units: PageUnits, other: TextUnits) -> bool:
         return False
     theirs = iter(other.rows["digest"].tolist())
     return all(digest in theirs for digest in table_rows(units, 0).rows["digest"].tolist())
-
-
-def _names_in(url: str) -> Counter[str]:
-    """What stands between the marks of a URL behind its host, but for parameters without a value.
-
-    >>> sorted(_names_in("http://wiki.example/do/?page=tea&view=&rev="))
-    ['do', 'page', 'tea']
-    """
-    asked = _WITHOUT_VALUE.sub("", url.partition("://")[2].partition("/")[2])
-    return Counter(filter(None, _BETWEEN_NAMES.split(unquote_plus(asked))))

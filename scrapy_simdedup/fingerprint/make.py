@@ -123,6 +123,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
             title=_headline_digest(title, words, 2),
             offer=_headline_digest(offer, words, 2) if offer else 0,
             title_words=page.title_words,
+            is_unlisted=page.is_unlisted,
         )
     return PageFingerprint(
         simhash=0 if unjudged else method.simhash(text, settings, secret),

@@ -390,8 +390,21 @@ class FilterBank:
 def have_rows(units: PageUnits, others: Sequence[TextUnits]) -> Mask:
     """Which blocks of a page are rows of the unit table of one of some pages, at the same place; shape (m,)."""
     rows = rows_of(units.digests, units.places)
-    tables = [other.rows for other in others if not other.joined_by] or [rows[:0]]
+    tables = [other.rows for other in others] or [rows[:0]]
     return are_among(rows.view(np.uint32), np.concatenate(tables).view(np.uint32))
+
+
+def lines_in_place_of(units: PageUnits, other: TextUnits, clocks: Collection[int]) -> Mask:
+    """Which blocks of a page are in rows that a unit table lacks at their places, if it has no more in place of them.
+
+    The mask has the shape (m,).
+    """
+    table, found = table_rows(units, other.joined_by, clocks), np.zeros(len(units.lengths), np.bool_)
+    ours, theirs = table.rows.view(np.uint32), without_clocks(other.rows, clocks).view(np.uint32)
+    lacks = ~are_among(ours, theirs)
+    if np.count_nonzero(~are_among(theirs, ours)) <= np.count_nonzero(lacks):
+        found[table.blocks[np.repeat(lacks, table.counts)]] = True
+    return found & units.without(clocks)
 
 
 def _least_looked_up(false_share: float, chance: float) -> float:

@@ -121,6 +121,8 @@ class PageUnits(NamedTuple):
     """The block of the content with the h1 that names the page, or else its first heading, or its first block; or 0."""
     title_words: str = ""
     """The words of the title that the h1 lacks; see ``words_of_title`` in ``scrapy_simdedup.page.page``."""
+    is_unlisted: bool = False
+    """Whether the page asks not to be listed; see :attr:`~scrapy_simdedup.page.page.Page.is_unlisted`."""
 
     @property
     def of_content(self) -> Mask:
@@ -135,11 +137,15 @@ class PageUnits(NamedTuple):
         return found
 
     @property
+    def is_index(self) -> bool:
+        """Whether most of the content is links."""
+        content, texts = self.block_classes > BOILERPLATE, self.of_content
+        return bool(2 * self.lengths[texts].sum() < self.lengths[content].sum())
+
+    @property
     def in_table(self) -> Mask:
         """Which blocks are rows of the unit table: those of the content, with its links if most of it is links."""
-        content, texts = self.block_classes > BOILERPLATE, self.of_content
-        is_index = 2 * self.lengths[texts].sum() < self.lengths[content].sum()
-        return content if is_index else texts
+        return self.block_classes > BOILERPLATE if self.is_index else self.of_content
 
     def joined(self, chosen: Mask) -> PageUnits:
         """The shingles of some blocks as those of one block, of which nothing else is known."""

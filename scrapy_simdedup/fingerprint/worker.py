@@ -86,7 +86,7 @@ def write_units(units: PageUnits) -> bytes:
     )
     of_page = units.comments, units.title, units.offer, units.headline
     sizes = _SIZES.pack(units.size, len(units.hashes), len(units.digests), *of_page)
-    samples = json.dumps([*units.samples, units.title_words]).encode()
+    samples = json.dumps([*units.samples, units.title_words, units.is_unlisted]).encode()
     return b"".join((sizes, *(array.tobytes() for array in arrays), samples))
 
 
@@ -143,7 +143,7 @@ def read_units(raw: bytes | memoryview) -> PageUnits:
     numbers = np.frombuffer(raw, "<u4", 2 * blocks, numbers_at)
     marks = np.frombuffer(raw, "u1", 2 * blocks, marks_at)
     lengths = numbers[:blocks].astype(np.intp)
-    *samples, title_words = json.loads(bytes(raw[marks_at + 2 * blocks :]))
+    *samples, title_words, is_unlisted = json.loads(bytes(raw[marks_at + 2 * blocks :]))
     made = PageUnits(
         hashes[:shingles],
         lengths.cumsum() - lengths,
@@ -156,7 +156,7 @@ def read_units(raw: bytes | memoryview) -> PageUnits:
         size,
         *of_page,
     )
-    return made._replace(title_words=title_words)
+    return made._replace(title_words=title_words, is_unlisted=is_unlisted)
 
 
 class UnreadUnits:

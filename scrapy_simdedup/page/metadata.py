@@ -52,8 +52,8 @@ MAX_HEADLINES, MAX_PROPERTIES, MAX_STEPS, MAX_TEXTS = 5, 2_000, 50, 10
 many texts in it."""
 _BETWEEN_WORDS = re.compile(r"\W+")
 MAX_HEAD = 65_536
-"""Characters of a page in which its canonical URL is looked for."""
-_LINK = re.compile(r"<link\b[^<>]*>", re.IGNORECASE)
+"""Characters of a page in which its canonical URL is looked for, and what it asks of search engines."""
+_LINK, _META = re.compile(r"<link\b[^<>]*>", re.IGNORECASE), re.compile(r"<meta\b[^<>]*>")
 _ATTRIBUTE = re.compile(r"""(?<![\w-])([a-z]+)\s*=\s*(?:"([^"]*)"|'([^']*)'|([^\s"'<>]+))""", re.IGNORECASE)
 """An attribute with its whole name: ``data-href`` is not ``href``, and a name tried from each of its letters takes
 quadratic time."""
@@ -244,6 +244,18 @@ def declared_canonical_url(html: str, url: str) -> str | None:
         if "alternate" in relations and attributes.get("hreflang", "").lower() == "x-default":
             default = default or _absolute_url(url, attributes.get("href", ""))
     return default
+
+
+def asks_not_to_be_listed(html: str) -> bool:
+    """Whether a page asks search engines to leave it out, as views of other pages do.
+
+    >>> asks_not_to_be_listed('<meta content="NOINDEX, follow" name=robots>'), asks_not_to_be_listed("<p>noindex")
+    (True, False)
+    """
+    if all(html.find(word, 0, MAX_HEAD) < 0 for word in ("noindex", "NOINDEX", "NoIndex")):
+        return False  # as most pages do; a copy in lower case is dear
+    metas = map(attributes_of_tag, _META.findall(html[:MAX_HEAD].lower()))
+    return any("noindex" in meta.get("content", "") for meta in metas if meta.get("name") == "robots")
 
 
 def attributes_of_tag(tag: str) -> dict[str, str]:

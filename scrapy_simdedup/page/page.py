@@ -18,7 +18,13 @@ from scrapy_simdedup.page.block_tree import PATH_FACTOR, BlockTree, build_block_
 from scrapy_simdedup.page.classify import MIN_PROSE_LENGTH, BlockClass, classify_blocks
 from scrapy_simdedup.page.content import find_content_blocks
 from scrapy_simdedup.page.hidden_texts import find_offer, shell_texts, tells_availability
-from scrapy_simdedup.page.metadata import declared_identity, find_identity, has_microdata, item_around
+from scrapy_simdedup.page.metadata import (
+    asks_not_to_be_listed,
+    declared_identity,
+    find_identity,
+    has_microdata,
+    item_around,
+)
 from scrapy_simdedup.page.parse import parse
 
 if TYPE_CHECKING:
@@ -93,6 +99,10 @@ class Page(NamedTuple):
     """The words of the title that the h1 lacks; see :func:`words_of_title`. Empty without an h1."""
     offer: str = ""
     """What the page says of prices and stock beside its text; see ``find_offer`` in ``hidden_texts``."""
+    is_unlisted: bool = False
+    """Whether search engines are to leave the page out, and all that it says is in the content or in what is named as
+    something else: there is no list that only looks like a menu, no text to be edited, and no word in the title alone.
+    """
 
 
 def read_page(
@@ -145,7 +155,15 @@ def read_page(
     has_form = any(roles & role.FORM for roles in tree.node_roles)
     related = [text for text, of in zip(tree.texts, roles, strict=True) if of & role.RELATED] if has_form else ()
     offer = find_offer(root, html, item, has_form=has_form, has_data=is_offered, related=related)
-    return Page(blocks, tree.title, h1, None, paths, named, data, title, title_words, offer)
+    is_unlisted = asks_not_to_be_listed(html) and _says_all_in_blocks(root, tree, roles, title_words)
+    return Page(blocks, tree.title, h1, None, paths, named, data, title, title_words, offer, is_unlisted)
+
+
+def _says_all_in_blocks(root: HtmlElement, tree: BlockTree, roles: list[int], title_words: str) -> bool:
+    said = set(_TITLE_WORD.findall(" ".join(tree.texts).lower()))
+    if any(of & role.BY_SHAPE for of in roles) or not said.issuperset(title_words.split()):
+        return False
+    return not any((area.text or "").strip() for area in root.iter("textarea"))
 
 
 def _find_h1(tree: BlockTree, classes: list[BlockClass]) -> str:

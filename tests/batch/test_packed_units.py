@@ -129,6 +129,7 @@ def test_the_headline_may_be_the_last_of_very_many_blocks() -> None:
     units = PAGES["of a few words"].page_units
     assert units is not None
     assert unpack_units(pack_units(units._replace(headline=100_000))).headline == 100_000
+    assert unpack_units(pack_units(units._replace(is_unlisted=True))).is_unlisted
 
 
 def test_what_a_url_may_say_is_kept_word_by_word() -> None:

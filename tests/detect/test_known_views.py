@@ -83,6 +83,58 @@ async def test_what_gave_no_item_does_not_vouch_for_a_view() -> None:
     assert not verdict.is_duplicate
 
 
+UNLISTED = '<meta name="robots" content="noindex,nofollow">'
+MENU = "".join(f"<li><a href=/{number}>{' '.join(words(('entry', number), 3))}</a></li>" for number in range(40))
+LIST = f"<p>{' '.join(words('all of the pages', 12))}</p><ul>{MENU}</ul>"
+
+
+def view_from(number: int, text: str = LIST, *, head: str = UNLISTED, title: str = "Sitemap") -> str:
+    """A view that has nothing to do with an article but that a visitor came from it."""
+    html = page(number, "Sitemap", text).replace(f"<title>{name_of(number)}</title>", f"<title>{title}</title>")
+    return head + html
+
+
+@pytest.mark.parametrize("title", ["Sitemap", "{} - Sitemap"])
+@on_asyncio
+async def test_a_view_that_no_one_is_to_find_says_nothing_of_whence_a_visitor_came(title: str) -> None:
+    """Its title may be the same for all articles, and each line of it stands on the view of another or on its own."""
+    async with NearDuplicateDetector(secret="wiki") as detector:
+        await wiki(detector)
+        verdicts = [
+            await detector.add(
+                view_from(number, title=title.format(name_of(number))), url=f"https://wiki.example/{number}?do=index"
+            )
+            for number in ARTICLES
+        ]
+    assert [(verdict.reason, verdict.is_duplicate) for verdict in verdicts] == [
+        (None, False),
+        *[("known_view", True)] * (len(ARTICLES) - 1),
+    ]
+
+
+OWN_VIEWS = {
+    "that is to be found": view_from(3, head=""),
+    "of a thing that is not known": view_from(9),
+    "with another link": view_from(3, LIST.replace("</li></ul>", "</li><li><a href=/10>tin</a></li></ul>")),
+    "with a link in place of another": view_from(3, LIST.replace(" ".join(words(("entry", 4), 3)), "tin")),
+    "with a link less": view_from(3, LIST.replace(MENU, MENU[: MENU.rindex("<li>")])),
+    "with a line more": view_from(3, LIST + "<p>Last made at noon</p>"),
+    "with another word in the title": view_from(3, title="Sitemap of tin"),
+    "with a text to be edited": view_from(3, LIST + "<form><textarea>A new text</textarea></form>"),
+}
+
+
+@pytest.mark.parametrize("view", OWN_VIEWS.values(), ids=OWN_VIEWS)
+@on_asyncio
+async def test_a_view_with_something_of_its_own_is_kept(view: str) -> None:
+    number = 9 if view == OWN_VIEWS["of a thing that is not known"] else 3
+    async with NearDuplicateDetector(secret="wiki") as detector:
+        await wiki(detector)
+        await detector.add(view_from(0), url="https://wiki.example/0?do=index")
+        verdict = await detector.add(view, url=f"https://wiki.example/{number}?do=index")
+    assert not verdict.is_duplicate
+
+
 TOWNS, JOBS = ("Leeds", "York", "Hull"), ("Baker", "Driver", "Cleaner", "Sales assistant")
 URLS_OF_JOBS: dict[str, Callable[[int, int], str]] = {
     "a number for each job": lambda town, job: f"job/{town * len(JOBS) + job}",

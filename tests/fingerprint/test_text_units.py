@@ -245,6 +245,10 @@ def test_the_bytes_of_units_tell_which_of_very_many_is_the_headline() -> None:
     units = page(PARAGRAPHS).page_units
     assert units is not None
     assert read_units(write_units(units._replace(headline=100_000))).headline == 100_000
+    assert [read_units(write_units(units._replace(is_unlisted=of))).is_unlisted for of in (True, False)] == [
+        True,
+        False,
+    ]
 
 
 def test_what_was_read_from_bytes_does_not_know_its_own_text() -> None:
