@@ -187,7 +187,9 @@ def _need_of_rule(site: Site, url: NormalizedUrl, rule: Hypothesis, at: PathPatt
     verified = max(found.verified for found in _standing(leaf, at, rule, everywhere=low_risk)) + evidence.under_way
     if site.hosts.is_counting and not rule.is_initial:
         verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
-    if site.questions is not None and site.hypotheses.has_one_witness(rule, evidence):
+    # Where a URL with the part was fetched first, the one without it shows alone what the page is without the part.
+    is_without = rule.value is None and not low_risk and rule.names[0] not in url.part_hashes
+    if site.questions is not None and (is_without or site.hypotheses.has_one_witness(rule, evidence)):
         usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
         after_exception = site.questions.know_exceptions and evidence.to_clear > 0
         weight *= _AFTER_EXCEPTION if after_exception else usual

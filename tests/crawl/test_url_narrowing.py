@@ -30,9 +30,11 @@ class Commented(Magazine):
         return f"{article} with a form" if "reply" in query and int(article) % 10 == 9 else article
 
 
+@pytest.mark.parametrize("stories", [50, 100])
 @on_asyncio
-async def test_one_reply_of_each_story_is_fetched_where_a_few_differ_from_the_story(site: Site) -> None:
-    magazine = Commented(site, 100, REPLIES)
+async def test_one_reply_of_each_story_is_fetched_where_a_few_differ_from_the_story(site: Site, stories: int) -> None:
+    """Also on a small site, where the story that is another page than its replies has one URL, and comes last."""
+    magazine = Commented(site, stories, REPLIES)
     found = await crawl(Reader, {**ADDON, **ONE_BY_ONE, **SKIP}, root=site.root)
     assert times(found.items) == dict.fromkeys(magazine.contents, 1)
     saved = len(magazine.addresses) - len(site.requested)
