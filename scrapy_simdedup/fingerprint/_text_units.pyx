@@ -101,7 +101,7 @@ def page_units(found, blocks, Py_ssize_t size, str h1=""):
                 pass_over[row] = not (len(text) <= MAX_LENGTH and has_digit(text) and is_price(text))
             if not pass_over[row]:
                 first_line = row if first_line < 0 else first_line
-                first_heading = row if first_heading < 0 and block[3] else first_heading
+                first_heading = row if first_heading < 0 and block[3] and not is_inset else first_heading
                 first_h1 = row if first_h1 < 0 and block[3] and <str> block[0] == h1 else first_h1
             said = without_age(text) if may_have_age(text) else text
             kind = LONG if len(said) > MAX_LENGTH else NUMBERED if may_be_counter(said) else SHORT

@@ -195,7 +195,7 @@ def python_page_units(found: Shingles, blocks: Sequence[Block], size: int, h1: s
             is_passed = is_passed and not is_price(text)
             if not is_passed:
                 first_line = at if first_line is None else first_line
-                first_heading = at if first_heading is None and heading else first_heading
+                first_heading = at if first_heading is None and heading and not inset else first_heading
                 first_h1 = at if first_h1 is None and heading and blocks[number].text == h1 else first_h1
             said = without_age(text) if _may_have_age(text) else text
             kind = NUMBERED if _may_be_counter(said) else SHORT if len(said) <= MAX_LENGTH else LONG

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Collection
-from itertools import compress
+from itertools import combinations, compress
 from operator import not_
 from typing import TYPE_CHECKING, NamedTuple
 from zlib import crc32
@@ -41,8 +41,12 @@ COLUMN_ROLES = role.ASIDE | role.WIDGET
 """Roles of boxes beside the text, which may hold a data sheet."""
 BESIDE_ROLES = COLUMN_ROLES | role.FOOTER
 """Roles of boxes whose links lead to other things as a rule, as those that were viewed before."""
+_HEADLINE_ROLES = role.HEADER | role.BRANDING | role.NAV | COLUMN_ROLES | role.FORM | role.META | role.BY_SHAPE
+"""Roles of boxes in which the headline of the page may stand."""
 MAX_TITLE_LENGTH = 500
 """Characters from which a title is not taken apart."""
+_MAX_PARTS = 8
+"""Parts of a title that are looked for on the page."""
 _BETWEEN_PARTS = re.compile(
     r"\s[-–—~:/\\<>]+\s|:\s|\s*[|•·»«→›｜—]+\s*"
     r"|(?<=[^\x00-\x7f])_|_(?=[^\x00-\x7f])"  # a site without spaces; elsewhere it is part of a name
@@ -69,7 +73,7 @@ class Block(NamedTuple):
     heading: bool = False
     links: bool = False
     """Whether at least half of the text stands inside of links. A score in a table says something all the same, and so
-    does what stands behind a label."""
+    do what stands behind a label, and a headline outside of the content."""
     path: int = 0
     """32 bits of the tags around the block; the same for the paragraphs of one article."""
     inset: bool = False
@@ -147,9 +151,12 @@ def read_page(
         classes = [content if own else min(of, highest) for own, of in zip(chosen, classes, strict=True)]
         roles = [0 if own else of for own, of in zip(chosen, roles, strict=True)]
     insets = find_insets(tree, classes, roles)
-    for at in find_lines_of_header(tree, roles) + find_headers_of_sections(tree, classes, roles):
+    headlines = set(find_outside_headlines(tree, roles))
+    for at in [*find_lines_of_header(tree, roles), *find_headers_of_sections(tree, classes, roles), *headlines]:
         insets[at] = True
     blocks = make_blocks(Block, tree, classes, roles, insets)
+    if headlines:
+        blocks = tuple(block._replace(links=False) if at in headlines else block for at, block in enumerate(blocks))
     headings = [tree.texts[at] for at in tree.headings]
     title, title_words = own_title(tree.title, _headline_of_page(tree, h1), headings), words_of_title(tree.title, h1)
     has_form = any(roles & role.FORM for roles in tree.node_roles)
@@ -204,6 +211,23 @@ def find_lines_of_header(tree: BlockTree, roles: list[int]) -> list[int]:
     return [at for at in inside if roles[at] == role.HEADER and not tree.text_roles[at] & role.HEADING]
 
 
+def find_outside_headlines(tree: BlockTree, roles: list[int]) -> list[int]:
+    """The blocks of boilerplate that name the page, where no text of the content does.
+
+    They are an ``<h1>``, or what is a part of the title: many templates have the headline in a header, in a column
+    beside the text, or at the end of the breadcrumbs. What names the site is found as well; it is the same on all
+    pages. A link that is no heading leads to what it names.
+    """
+    title, parts = tree.title.casefold(), _parts_of_title(tree.title)[:_MAX_PARTS]
+    names = {_words(" ".join(parts[first:end])) for first, end in combinations(range(len(parts) + 1), 2)}
+    said = [at for at, text in enumerate(tree.texts) if text.casefold() in title and _words(text) in names]
+    h1s = [at for at in tree.headings if tree.text_roles[at] & role.H1]
+    if not all(roles[at] for at in (*said, *h1s)):
+        return []
+    found = [*h1s, *(at for at in said if tree.text_roles[at] & role.HEADING or not _is_link(tree, at))]
+    return [at for at in found if not roles[at] & ~_HEADLINE_ROLES and not _is_named_by_setting(tree, at)]
+
+
 def find_headers_of_sections(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[int]:
     """The blocks of boilerplate in the header of a section, such as the description of a class above its methods.
 
@@ -219,7 +243,11 @@ def _is_in_header_of_section(tree: BlockTree, at: int) -> bool:
     """Whether the outermost header around a block stands in a section, and no box around it has a role by a setting."""
     boxes, header = list(self_and_above(tree.box_parents, tree.boxes[at]))[:-1], _outermost(tree, at, role.HEADER)
     in_section = any(box < header and _kind_of(tree, box) == _SECTION for box in boxes)
-    return in_section and not any(tree.box_roles[box] & role.BY_SETTING for box in boxes)
+    return in_section and not _is_named_by_setting(tree, at)
+
+
+def _is_named_by_setting(tree: BlockTree, at: int) -> bool:
+    return _outermost(tree, at, role.BY_SETTING) >= 0
 
 
 def _outermost(tree: BlockTree, at: int, asked: int) -> int:
@@ -244,7 +272,7 @@ def own_title(title: str, headline: str, headings: Collection[str]) -> str:
     >>> own_title("Blue chair - 29 EUR | Acme", "Blue chair", []), own_title("Acme | Offers", "Blue chair", [])
     ('Blue chair|29 EUR', 'Acme | Offers')
     """
-    parts = [part for part in _BETWEEN_PARTS.split(title) if part.strip()] if len(title) <= MAX_TITLE_LENGTH else []
+    parts = _parts_of_title(title)
     if len(parts) < 2 or not headline:
         return title
     of_headline, words = _words(headline), [_words(part) for part in parts]
@@ -256,6 +284,10 @@ def own_title(title: str, headline: str, headings: Collection[str]) -> str:
         if found in of_headline or _shares_word(found, of_headline) or is_price(part) or _is_one_of(headings, found)
     )
     return "|".join(own)
+
+
+def _parts_of_title(title: str) -> list[str]:
+    return [part for part in _BETWEEN_PARTS.split(title) if part.strip()] if len(title) <= MAX_TITLE_LENGTH else []
 
 
 def words_of_title(title: str, h1: str) -> str:

@@ -115,6 +115,51 @@ async def test_what_stands_beside_the_headline_in_a_header_without_links_says_so
     assert await judged("jobs.example", jobs) == [False, is_dropped]
 
 
+MENU = "<ul class=nav><li><a href=/>Home</a><li><a href=/talks>Talks</a></ul>"
+HEADLINES = {
+    "an h1 in the header of the site": f"<header>{MENU}<h1>{{}}</h1></header><div>{{}}</div>",
+    "an h1 in a second header": f"<header>{MENU}</header><div><header><h1>{{}}</h1></header>{{}}</div>",
+    "an h1 in a masthead": f"<nav>{MENU}</nav><div class=masthead><h1>{{}}</h1><p>Welcome</p></div><div>{{}}</div>",
+    "an h1 in a sidebar": "<div class=sidebar><h1>{}</h1></div><div>{}</div>",
+    "a linked heading in the header of a section": "<section><header><h2><a href=.>{}</a></h2></header>{}</section>",
+    "a heading in a header above others": "<header><h2>{}</h2></header><div><h3>Description</h3>{}</div>",
+    "the last of the breadcrumbs": "<ol class=breadcrumb><li><a href=/>Home</a><li>{}</ol><div>{}</div>",
+    "a line in a header": "<header class=page-head><div>{}</div></header><div>{}</div>",
+}
+"""A page whose headline stands outside of its content, with a text that other talks share."""
+
+
+@pytest.mark.parametrize("name", HEADLINES)
+@on_asyncio
+async def test_a_headline_makes_another_page_wherever_the_template_has_it(name: str) -> None:
+    talks = {
+        "talks/0": "Tales of a server",
+        "talks/1": "Ninety years of tea",
+        "talks/1?ref=home": "Ninety years of tea",
+    }
+    html = "<title>Talks · {}</title>" + HEADLINES[name] + "<footer>All rights reserved</footer>"
+    pages = {path: html.format(said, said, prose("held in the large hall", 60)) for path, said in talks.items()}
+    assert await judged("talks.example", pages) == [False, False, True]
+
+
+BESIDE_HEADLINES = {
+    "the section, where the content has the headline": ("<h2>Tea</h2>", "<title>Tea | {}</title><header>{}</header>"),
+    "the section, below a headline of its own": ("<h1>Tea</h1>", "<title>Tea | {}</title><header><h2>{}</h2></header>"),
+    "a link to the section": ("", "<title>{}</title><nav><ul><li><a href=/>Home</a><li><a href=/s>{}</a></ul></nav>"),
+    "a line in the footer": ("", "<title>{}</title><footer><h2>{}</h2></footer>"),
+}
+"""What the content begins with, and the rest of a page that is in two sections of its site."""
+
+
+@pytest.mark.parametrize("name", BESIDE_HEADLINES)
+@on_asyncio
+async def test_no_other_name_outside_of_the_content_makes_another_page(name: str) -> None:
+    begins, around = BESIDE_HEADLINES[name]
+    text = f"<main>{begins}{prose('tea', 120)}</main>"
+    pages = {section: around.format(section, section) + text for section in ("Harvest", "Offers")}
+    assert await judged("tea.example", pages) == [False, True]
+
+
 NAMED = {
     "a colour in the last segment": ("shirt-red", "shirt-blue", "Colour: {}", ("red", "blue"), False),
     "a town in the last segment": ("nurse/erfurt", "nurse/bremen", "Place: {}", ("Erfurt", "Bremen"), False),
