@@ -73,7 +73,7 @@ class Block(NamedTuple):
     heading: bool = False
     links: bool = False
     """Whether at least half of the text stands inside of links. A score in a table says something all the same, and so
-    do what stands behind a label, and a headline outside of the content."""
+    do what stands behind a label, and a headline that no other text repeats."""
     path: int = 0
     """32 bits of the tags around the block; the same for the paragraphs of one article."""
     inset: bool = False
@@ -151,9 +151,9 @@ def read_page(
         classes = [content if own else min(of, highest) for own, of in zip(chosen, classes, strict=True)]
         roles = [0 if own else of for own, of in zip(chosen, roles, strict=True)]
     insets = find_insets(tree, classes, roles)
-    headlines = set(find_outside_headlines(tree, roles))
+    headlines = set(find_overlooked_headlines(tree, roles))
     for at in [*find_lines_of_header(tree, roles), *find_headers_of_sections(tree, classes, roles), *headlines]:
-        insets[at] = True
+        insets[at] = roles[at] > 0
     blocks = make_blocks(Block, tree, classes, roles, insets)
     if headlines:
         blocks = tuple(block._replace(links=False) if at in headlines else block for at, block in enumerate(blocks))
@@ -211,21 +211,23 @@ def find_lines_of_header(tree: BlockTree, roles: list[int]) -> list[int]:
     return [at for at in inside if roles[at] == role.HEADER and not tree.text_roles[at] & role.HEADING]
 
 
-def find_outside_headlines(tree: BlockTree, roles: list[int]) -> list[int]:
-    """The blocks of boilerplate that name the page, where no text of the content does.
+def find_overlooked_headlines(tree: BlockTree, roles: list[int]) -> list[int]:
+    """The blocks of boilerplate, and the links, that name the page, where no other text of the content does.
 
     They are an ``<h1>``, or what is a part of the title: many templates have the headline in a header, in a column
-    beside the text, or at the end of the breadcrumbs. What names the site is found as well; it is the same on all
-    pages. A link that is no heading leads to what it names.
+    beside the text, or at the end of the breadcrumbs, or it leads to the page itself. What names the site is found as
+    well; it is the same on all pages. A link in a named box, such as a menu, that is no heading leads to what it names.
     """
     title, parts = tree.title.casefold(), _parts_of_title(tree.title)[:_MAX_PARTS]
     names = {_words(" ".join(parts[first:end])) for first, end in combinations(range(len(parts) + 1), 2)}
-    said = [at for at, text in enumerate(tree.texts) if text.casefold() in title and _words(text) in names]
+    short = (at for at, text in enumerate(tree.texts) if len(text) <= len(title) and text.casefold() in title)
+    said = [at for at in short if _words(tree.texts[at]) in names]
     h1s = [at for at in tree.headings if tree.text_roles[at] & role.H1]
-    if not all(roles[at] for at in (*said, *h1s)):
+    texts = [at for at in said if tree.text_roles[at] & role.HEADING or not _is_link(tree, at)]
+    if not all(roles[at] for at in (*h1s, *texts)):
         return []
-    found = [*h1s, *(at for at in said if tree.text_roles[at] & role.HEADING or not _is_link(tree, at))]
-    return [at for at in found if not roles[at] & ~_HEADLINE_ROLES and not _is_named_by_setting(tree, at)]
+    found = [at for at in (*h1s, *texts) if not roles[at] & ~_HEADLINE_ROLES and not _is_named_by_setting(tree, at)]
+    return [*found, *(at for at in said if not roles[at] or roles[at] & role.BY_SHAPE)]
 
 
 def find_headers_of_sections(tree: BlockTree, classes: list[BlockClass], roles: list[int]) -> list[int]:

@@ -124,9 +124,10 @@ HEADLINES = {
     "a linked heading in the header of a section": "<section><header><h2><a href=.>{}</a></h2></header>{}</section>",
     "a heading in a header above others": "<header><h2>{}</h2></header><div><h3>Description</h3>{}</div>",
     "the last of the breadcrumbs": "<ol class=breadcrumb><li><a href=/>Home</a><li>{}</ol><div>{}</div>",
+    "a link that is no heading": "<div class=title><a href=.>{}</a></div><div>{}</div>",
     "a line in a header": "<header class=page-head><div>{}</div></header><div>{}</div>",
 }
-"""A page whose headline stands outside of its content, with a text that other talks share."""
+"""A page whose headline is boilerplate or a link, with a text that other talks share."""
 
 
 @pytest.mark.parametrize("name", HEADLINES)

@@ -147,7 +147,7 @@ class RedisCluster:
         wait_until(lambda: all(b"cluster_state:ok" in node.ask("CLUSTER", "INFO") for node in self.nodes))
 
     def _have_met(self) -> bool:
-        """Nodes that do not know all others ask again: a handshake is forgotten that a busy machine lets take a second."""
+        """Nodes that do not know all others ask again: a handshake that takes a busy machine a second is forgotten."""
         strangers = [node for node in self.nodes if known_nodes(node) < len(self.nodes)]
         for node in strangers:
             node.ask("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port)
