@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import random
 import shutil
 import signal
 import socket
@@ -10,7 +11,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
@@ -23,15 +24,16 @@ PASSWORD = "geheim"
 
 
 def free_port() -> int:
-    """A port that is free with the one 10,000 above, where a node of a cluster talks to the others."""
+    """A port that is free with the one 10,000 above, where a node of a cluster talks to the others.
+
+    Both are below those that systems give to whoever asks for any port, so that a server finds its own again however
+    late it begins to listen, and after a restart.
+    """
     while True:
-        with socket.socket() as probe, socket.socket() as bus:
-            probe.bind(("127.0.0.1", 0))
-            port = int(probe.getsockname()[1])
-            try:
-                bus.bind(("127.0.0.1", port + 10_000))
-            except (OSError, OverflowError):
-                continue
+        port = random.SystemRandom().randrange(10_000, 22_768)
+        with socket.socket() as probe, socket.socket() as bus, suppress(OSError):
+            probe.bind(("127.0.0.1", port))
+            bus.bind(("127.0.0.1", port + 10_000))
             return port
 
 
@@ -127,7 +129,8 @@ class RedisCluster:
     """Nodes that share the slots, with as many replicas if wanted."""
 
     def __init__(self, replicas: bool = False) -> None:
-        timeouts = "--cluster-node-timeout", "500", "--cluster-replica-validity-factor", "0"
+        # A node is replaced soon if it has a replica; else it is waited for, however long a busy machine lets it stand.
+        timeouts = "--cluster-node-timeout", "500" if replicas else "60000", "--cluster-replica-validity-factor", "0"
         options = "--cluster-enabled", "yes", *timeouts
         self.nodes = [RedisServer(*options) for _ in range(6 if replicas else 3)]
         self.primaries, self.replicas = self.nodes[:3], self.nodes[3:]
@@ -147,7 +150,7 @@ class RedisCluster:
         wait_until(lambda: all(b"cluster_state:ok" in node.ask("CLUSTER", "INFO") for node in self.nodes))
 
     def _have_met(self) -> bool:
-        """Nodes that do not know all others ask again: a handshake that takes a busy machine a second is forgotten."""
+        """Nodes that do not know all others ask again: of a handshake that a busy machine holds up nothing is left."""
         strangers = [node for node in self.nodes if known_nodes(node) < len(self.nodes)]
         for node in strangers:
             node.ask("CLUSTER", "MEET", "127.0.0.1", self.nodes[0].port)
