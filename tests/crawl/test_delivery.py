@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import time
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,11 @@ import pytest
 from scrapy import Request
 from scrapy.exceptions import DropItem
 
-from helpers.crawling import ADDON, PathsSpider, UnreachableFeed, crawl
-from helpers.on_asyncio import on_asyncio
+from helpers.crawling import ADDON, PathsSpider, UnreachableFeed, crawl, waiting
+from helpers.on_asyncio import on_asyncio, until
 from helpers.pages import page
 from helpers.site_server import Site
+from scrapy_simdedup.crawl.delivery import FEED_SECONDS
 
 
 def serve_twins(site: Site, count: int = 3) -> list[str]:
@@ -135,7 +135,7 @@ async def test_a_callback_can_say_that_it_did_not_deliver(site: Site) -> None:
 
 
 class Slow(PathsSpider):
-    """Twins arrive while the callback of the first is still at work."""
+    """All twins arrive while the callback of the first is still at work."""
 
     custom_settings = {"CONCURRENT_REQUESTS": 8, "CONCURRENT_REQUESTS_PER_DOMAIN": 8}
     fail_first = False
@@ -143,7 +143,7 @@ class Slow(PathsSpider):
     async def parse(self, response: Any) -> Any:
         self.called.append(response.url)
         first = len(self.called) == 1
-        await asyncio.sleep(0.3)
+        await until(lambda: waiting(self) + len(self.called) >= len(self.urls))
         if first and self.fail_first:
             raise ValueError("the page broke")
         yield {"url": response.url}
@@ -216,7 +216,7 @@ async def test_an_item_that_no_feed_holds_displaces_none_in_the_next_crawl(site:
     assert len(feed.read_text().splitlines()) == 3
     later = await crawl(PathsSpider, settings | {"FEEDS": stored}, urls=urls)
     assert later.urls == []
-    assert time.monotonic() - began < 20
+    assert time.monotonic() - began < FEED_SECONDS
 
 
 @on_asyncio

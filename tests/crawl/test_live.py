@@ -14,7 +14,7 @@ import pytest
 from scrapy.extensions.telnet import TelnetConsole
 
 from helpers.crawling import ADDON, PathsSpider, crawl
-from helpers.on_asyncio import on_asyncio
+from helpers.on_asyncio import on_asyncio, until
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import NearDuplicateDownloaderMiddleware
@@ -42,14 +42,6 @@ class Looking(PathsSpider):
 
 def lines(caplog: pytest.LogCaptureFixture) -> list[str]:
     return [record.getMessage() for record in caplog.records if record.name == LOGGER]
-
-
-async def until(there: Callable[[], object]) -> None:
-    for _ in range(1_000):
-        if there():
-            return
-        await asyncio.sleep(0.02)
-    raise AssertionError("it never came")
 
 
 class TestTheLog:

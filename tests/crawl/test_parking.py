@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
+from scrapy.crawler import Crawler
+from scrapy.signals import spider_idle
 from scrapy.utils.asyncio import call_later
 from scrapy.utils.defer import deferred_from_coro
 
-from helpers.crawling import ADDON, PathsSpider, crawl
-from helpers.on_asyncio import on_asyncio
+from helpers.crawling import ADDON, PathsSpider, crawl, waiting
+from helpers.on_asyncio import on_asyncio, until
 from helpers.pages import page
 from helpers.site_server import Site
 from scrapy_simdedup import NearDuplicateDetector
 from scrapy_simdedup.crawl import judge
-from scrapy_simdedup.crawl.concurrency import sleep
 
 FAST = {"CONCURRENT_REQUESTS": 16, "CONCURRENT_REQUESTS_PER_DOMAIN": 16}
 
@@ -24,12 +26,25 @@ class FastSpider(PathsSpider):
     custom_settings = FAST
 
 
-class SlowPipeline:
-    """Takes its time for each item."""
+def with_items_held(is_so: Callable[[Crawler], object]) -> dict[str, Any]:
+    """Settings with a pipeline that lets no item pass before something is so."""
 
-    async def process_item(self, item: Any) -> Any:
-        await sleep(1)
-        return item
+    class Holding:
+        @classmethod
+        def from_crawler(cls, crawler: Crawler) -> Holding:
+            cls.crawler = crawler
+            return cls()
+
+        async def process_item(self, item: Any) -> Any:
+            await until(lambda: is_so(self.crawler))
+            return item
+
+    return ADDON | {"ITEM_PIPELINES": {Holding: 300}}
+
+
+def in_work(crawler: Crawler, reason: str) -> int:
+    """How many repeats were kept for a reason, as their originals were still in work."""
+    return crawler.stats.get_value(f"simdedup/pages/in_work_reason_count/{reason}", 0)
 
 
 def serve(site: Site, contents: int, twins: int) -> list[str]:
@@ -42,7 +57,9 @@ def serve(site: Site, contents: int, twins: int) -> list[str]:
 
 @on_asyncio
 async def test_repeats_of_a_page_that_is_slowly_delivered_are_all_dropped(site: Site) -> None:
-    done = await crawl(FastSpider, ADDON | {"ITEM_PIPELINES": {SlowPipeline: 300}}, urls=serve(site, 6, 11))
+    """All are there before the first item passes."""
+    urls = serve(site, 6, 11)
+    done = await crawl(FastSpider, with_items_held(lambda _: len(site.requested) == len(urls)), urls=urls)
     assert len(done.items) == 6
     assert done.stat("pages/dropped") == 60
     assert not any("in_work" in name for name in done.crawler.stats.get_stats())
@@ -63,8 +80,9 @@ async def test_what_has_no_room_to_wait_is_kept_and_counted(
 ) -> None:
     caplog.set_level("INFO")
     monkeypatch.setattr(judge.Parking.__init__, "__defaults__", (10_000,))
-    done = await crawl(FastSpider, ADDON | {"ITEM_PIPELINES": {SlowPipeline: 300}}, urls=serve(site, 1, 16))
-    kept = done.stat("pages/in_work_reason_count/no_room")
+    settings = with_items_held(lambda crawler: in_work(crawler, "no_room") and len(site.requested) == 16)
+    done = await crawl(FastSpider, settings, urls=serve(site, 1, 16))
+    kept = in_work(done.crawler, "no_room")
     assert kept > 0
     assert len(done.items) == 1 + kept
     assert f"{kept} repeats kept, as their originals were still in work: {kept} with no room to wait" in caplog.text
@@ -72,9 +90,9 @@ async def test_what_has_no_room_to_wait_is_kept_and_counted(
 
 @on_asyncio
 async def test_the_time_that_was_too_short_is_counted(site: Site) -> None:
-    settings = ADDON | {"ITEM_PIPELINES": {SlowPipeline: 300}, "SIMDEDUP_PENDING_TIMEOUT": 0.1}
+    settings = with_items_held(lambda crawler: in_work(crawler, "timeout") == 2) | {"SIMDEDUP_PENDING_TIMEOUT": 0.1}
     done = await crawl(FastSpider, settings, urls=serve(site, 1, 3))
-    assert (len(done.items), done.stat("pages/in_work_reason_count/timeout")) == (3, 2)
+    assert (len(done.items), in_work(done.crawler, "timeout")) == (3, 2)
 
 
 @on_asyncio
@@ -84,16 +102,19 @@ async def test_the_spider_stays_open_while_a_repeat_waits_for_another_process(si
     other = NearDuplicateDetector(store, run="shared", secret=None, callbacks="any")
     await other.open()
     verdict = await other.judge(page("0", "/0/0"), url=urls[0])
-    waiting: list[int] = []
+    idle: list[tuple[int, int]] = []
 
-    def confirm() -> None:
-        waiting.append(len(site.requested))
-        deferred_from_coro(other.confirm(verdict.page))
+    class Idle(FastSpider):
+        hears = {"confirm": spider_idle}
 
-    call_later(1.5, confirm)
-    done = await crawl(FastSpider, ADDON | {"SIMDEDUP_STORE": store, "SIMDEDUP_RUN": "shared"}, urls=urls[1:])
+        def confirm(self) -> None:
+            if not idle:
+                call_later(0.1, deferred_from_coro, other.confirm(verdict.page))
+            idle.append((len(site.requested), self.crawler.stats.get_value("simdedup/pages/dropped", 0)))
+
+    done = await crawl(Idle, ADDON | {"SIMDEDUP_STORE": store, "SIMDEDUP_RUN": "shared"}, urls=urls[1:])
     await other.close()
-    assert (waiting, done.items, done.stat("pages/dropped")) == ([1], [], 1)
+    assert (idle[0], idle[-1], done.items) == ((1, 0), (1, 1), [])
 
 
 @on_asyncio
@@ -102,13 +123,13 @@ async def test_a_crawl_that_is_stopped_lets_what_waits_go_on(site: Site) -> None
         async def parse(self, response: Any) -> Any:
             self.called.append(response.url)
             if len(self.called) == 1:
-                await sleep(0.3)  # until the twins wait
+                await until(lambda: waiting(self) == 3)
                 deferred_from_coro(self.crawler.stop_async())
-                await sleep(1)
+                await until(lambda: in_work(self.crawler, "closing"))
             yield {"url": response.url}
 
     done = await crawl(Stopping, urls=serve(site, 1, 4))
-    kept = done.stat("pages/in_work_reason_count/closing")
+    kept = in_work(done.crawler, "closing")
     assert kept >= 1
     assert len(done.items) == 1 + kept
     assert len(done.items) + done.stat("pages/dropped") == 4

@@ -9,6 +9,8 @@ from scrapy.crawler import Crawler
 from scrapy.extensions.feedexport import BlockingFeedStorage
 from scrapy.utils.defer import maybe_deferred_to_future
 
+from scrapy_simdedup import NearDuplicateDownloaderMiddleware
+
 QUIET = {"TELNETCONSOLE_ENABLED": False, "REMOTE_CONTROL_ENABLED": False, "RETRY_ENABLED": False, "CONCURRENT_ITEMS": 4}
 """Scrapy makes as many tasks for the output of a callback as items may be processed at a time: 100 by default."""
 ADDON = {"ADDONS": {"scrapy_simdedup.Addon": 500}}
@@ -76,6 +78,11 @@ class Crawl:
     def stat(self, name: str) -> Any:
         """A stat of the plugin, 0 where it was never counted."""
         return self.crawler.stats.get_value(f"simdedup/{name}", 0)
+
+
+def waiting(spider: Any) -> int:
+    """How many repeats wait for their originals at this moment of a crawl."""
+    return spider.crawler.get_downloader_middleware(NearDuplicateDownloaderMiddleware).live.as_dict()["waiting"]
 
 
 async def crawl(spider: type[Spider], settings: dict[str, Any] | None = None, /, **arguments: Any) -> Crawl:
