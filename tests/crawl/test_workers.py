@@ -23,6 +23,7 @@ from helpers.crawl_script import SCRIPT, run
 from helpers.crawling import ADDON, PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
 from helpers.pages import page, prose
+from helpers.servers import wait_until
 from helpers.site_server import Site
 from scrapy_simdedup import Content, page_markdown
 from scrapy_simdedup.crawl import Crawl, worker_pool
@@ -42,7 +43,7 @@ pytestmark = pytest.mark.slow
 
 SETTINGS = DedupSettings()
 MISCHIEF = """
-import json, os, sys, time
+import json, os, pathlib, sys, time
 sys.path[:] = json.loads(sys.argv[1])
 from scrapy_simdedup.fingerprint import worker
 fingerprint = worker.fingerprint
@@ -51,8 +52,10 @@ def mischief(html, *others, **more):
         time.sleep(600)
     if "this page kills" in html:
         os._exit(3)
-    if "this page is slow" in html:
-        time.sleep(3)  # longer than another worker takes to start
+    if "this page waits for " in html:
+        file = pathlib.Path(html.partition("this page waits for ")[2].partition("<")[0])
+        while not file.exists():
+            time.sleep(0.01)
     return fingerprint(html, *others, **more)
 worker.fingerprint = mischief
 markdown = worker._MAKERS["content"]
@@ -82,6 +85,10 @@ def hanging(seed: object) -> str:
     return page(seed, body="<p>this page hangs</p>")
 
 
+DEADLINE = 4.0
+"""Seconds in which a busy machine reads a page of a test, and which a page that hangs takes."""
+
+
 # ------------------------------------------------------------------ fingerprints
 
 
@@ -107,7 +114,7 @@ async def test_a_page_that_kills_its_worker_is_unjudged_and_the_next_ones_are_no
 
 @on_asyncio
 async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_are_not(mischief: None) -> None:
-    workers = WorkerPool(1, 0.5, lambda _: None)
+    workers = WorkerPool(1, DEADLINE, lambda _: None)
     htmls = [page(1), hanging(2), page(3)]
     made = await asyncio.gather(*(read(workers, html) for html in htmls))
     await workers.close()
@@ -117,7 +124,7 @@ async def test_a_page_that_hangs_is_given_up_at_the_deadline_and_the_next_ones_a
 @on_asyncio
 async def test_markdown_is_made_by_workers_under_the_same_deadline(mischief: None) -> None:
     """As it is made without them."""
-    workers, alone = WorkerPool(1, 1, lambda _: None), WorkerPool(0, 1, lambda _: None)
+    workers, alone = (WorkerPool(count, DEADLINE, lambda _: None) for count in (1, 0))
     html = page(1)
     hangs = page(2, body="<p>this text hangs</p>")
     made = await asyncio.gather(
@@ -132,7 +139,7 @@ async def test_markdown_is_made_by_workers_under_the_same_deadline(mischief: Non
 @on_asyncio
 async def test_an_item_whose_markdown_takes_too_long_is_delivered_without(site: Site, mischief: None) -> None:
     site["/one"], site["/two"] = page(1), page(2, body=f"{prose(2)}<p>this text hangs</p>")
-    settings = {"SIMDEDUP_MARKDOWN_FIELD": "text", "SIMDEDUP_WORKERS": 1, "SIMDEDUP_WORKER_TIMEOUT": 1}
+    settings = {"SIMDEDUP_MARKDOWN_FIELD": "text", "SIMDEDUP_WORKERS": 1, "SIMDEDUP_WORKER_TIMEOUT": DEADLINE}
     made = await crawl(PathsSpider, ADDON | settings, urls=site.urls("/one", "/two"))
     assert made.urls == site.urls("/one", "/two")
     assert ["text" in item for item in made.items] == [True, False]
@@ -249,9 +256,19 @@ async def test_verdicts_are_the_same_with_and_without_workers() -> None:
 
 
 @on_asyncio
-async def test_verdicts_of_a_site_are_given_in_the_order_in_which_its_pages_came(mischief: None) -> None:
+async def test_verdicts_of_a_site_are_given_in_the_order_in_which_its_pages_came(
+    mischief: None, tmp_path: Path
+) -> None:
+    class Waited(list[str]):
+        """The order of verdicts; the slow page waits for the first."""
+
+        def append(self, url: str) -> None:
+            super().append(url)
+            (tmp_path / "one").touch()
+
     bench = Bench(2)
-    pages = {"https://a.example/slow": page("slow", body="<p>this page is slow</p>" + page("one"))}
+    bench.order = Waited()
+    pages = {"https://a.example/slow": page("slow", body=f"<p>this page waits for {tmp_path / 'one'}</p>{page('one')}")}
     pages |= {f"https://a.example/{n}": page(n) for n in range(4)} | {"https://b.example/": page("other")}
     await bench.verdicts(pages)
     of_site = [url for url in bench.order if url.startswith("https://a.")]
@@ -261,7 +278,7 @@ async def test_verdicts_of_a_site_are_given_in_the_order_in_which_its_pages_came
 
 @on_asyncio
 async def test_a_page_that_hangs_is_kept_unjudged(mischief: None) -> None:
-    bench = Bench(2, deadline=2)
+    bench = Bench(2, deadline=DEADLINE)
     hung, fine = await bench.verdicts({"https://a.example/1": hanging(1), "https://a.example/2": page(2)})
     assert (hung["kind"], hung["reason"], hung["is_duplicate"]) == ("unjudged", "worker_timeout", False)
     assert fine["kind"] == "new"
@@ -294,7 +311,7 @@ def test_a_hanging_worker_is_given_up_with_and_without_a_reactor(site: Site, kin
     script = tmp_path / "script.py"
     script.write_text(patched.read_text() + SCRIPT.read_text().replace("from __future__ import annotations", ""))
     urls = site.urls("/hangs", "/fine")
-    done = run(kind, urls, script=script, SIMDEDUP_WORKERS=1, SIMDEDUP_WORKER_TIMEOUT=0.5)
+    done = run(kind, urls, script=script, SIMDEDUP_WORKERS=1, SIMDEDUP_WORKER_TIMEOUT=DEADLINE)
     assert done["items"] == urls
     assert done["stats"]["simdedup/pages/unjudged_reason_count/worker_timeout"] == 1
 
@@ -331,10 +348,10 @@ def marked(mark: str) -> Iterator[int]:
 @on_linux
 @pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
 def test_no_process_is_left_when_the_crawl_is_interrupted(site: Site, how: signal.Signals) -> None:
-    reached: list[float] = []
+    reached: list[str] = []
 
     def endless(path: str) -> str:
-        reached.append(time.monotonic())
+        reached.append(path)
         number = int(path.rpartition("/")[2])
         site[f"/{number + 1}"] = endless
         time.sleep(0.05)
@@ -347,12 +364,7 @@ def test_no_process_is_left_when_the_crawl_is_interrupted(site: Site, how: signa
         env=os.environ | {"SETTINGS": '{"SIMDEDUP_WORKERS": 2}', "SIMDEDUP_TEST_MARK": mark.partition("=")[2]},
         stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
     )  # fmt: skip
-    give_up = time.monotonic() + 60
-    while (len(list(marked(mark))) < 3 or len(reached) < 5) and time.monotonic() < give_up:
-        time.sleep(0.05)
-    assert len(list(marked(mark))) == 3
+    wait_until(lambda: len(reached) >= 5 and len(list(marked(mark))) == 3)
     process.send_signal(how)
     process.wait(60)
-    while list(marked(mark)) and time.monotonic() < give_up:
-        time.sleep(0.05)
-    assert list(marked(mark)) == []
+    wait_until(lambda: not list(marked(mark)))
