@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import re
 import time
 from typing import Any
@@ -10,7 +9,7 @@ from typing import Any
 import pytest
 
 from helpers.crawling import ADDON, PathsSpider, crawl
-from helpers.on_asyncio import on_asyncio
+from helpers.on_asyncio import on_asyncio, until
 from helpers.pages import page
 from helpers.servers import RedisServer
 from helpers.site_server import Site
@@ -57,7 +56,7 @@ async def test_what_a_slow_store_could_not_be_told_is_written_when_the_crawl_is_
         custom_settings = {"CONCURRENT_REQUESTS": 16}
 
         async def parse(self, response: Any) -> Any:
-            await asyncio.sleep(2)
+            await until(lambda: self.crawler.stats.get_value("simdedup/pages/unjudged_reason_count/store_error"))
             yield {"url": response.url}
 
     urls = serve(site, 12)
@@ -78,17 +77,17 @@ async def test_a_callback_that_blocks_the_process_is_no_slow_store(
 ) -> None:
     """The store answers while nobody listens."""
     monkeypatch.setattr(remote, "SLICE_SECONDS", 0.02)
-    monkeypatch.setattr(remote, "CALL_SECONDS", 0.3)
-    monkeypatch.setattr(remote, "SLOW_SECONDS", 0.25)
+    monkeypatch.setattr(remote, "CALL_SECONDS", 0.8)
+    monkeypatch.setattr(remote, "SLOW_SECONDS", 0.7)
 
     class Blocking(PathsSpider):
         custom_settings = {"CONCURRENT_REQUESTS": 4}
 
         def parse(self, response: Any) -> Any:
-            time.sleep(0.4)
+            time.sleep(1)
             yield from super().parse(response)
 
-    urls = serve(site, 12)
+    urls = serve(site, 6)
     async with slow_way(redis_server.port, 0.02) as port:
         settings = ADDON | {"SIMDEDUP_STORE": f"redis://127.0.0.1:{port}", "SIMDEDUP_RUN": "blocking"}
         done = await crawl(Blocking, settings, urls=urls)
