@@ -98,9 +98,7 @@ async def eventually(store: FingerprintStore, wanted: list[int]) -> None:
 
 
 @on_asyncio
-async def test_a_server_that_hangs_is_given_up(
-    server: Server, server_url: str, impatient: Callable[[], None]
-) -> None:
+async def test_a_server_that_hangs_is_given_up(server: Server, server_url: str, impatient: Callable[[], None]) -> None:
     """After some time the caller hears of it; then others are not kept waiting; and then it is tried again."""
     async with opened(server_url) as store:
         id_ = await put(store, record())
