@@ -1,13 +1,12 @@
 """The demonstration with two crawlers, which share their requests by scrapy-redis and what they saw by a Redis store.
 
-It starts a Redis on a free port, the shop and both crawlers, and checks what these delivered together. The exit code is
+It starts a Redis on a socket of its own, the shop and both crawlers, and checks what these delivered together. The exit code is
 1 if a promise broke. It needs `redis-server` and scrapy-redis.
 """
 
 from __future__ import annotations
 
 import os
-import socket
 import subprocess
 import sys
 import time
@@ -32,14 +31,12 @@ DATA = HERE / "data"
 @contextmanager
 def redis_server() -> Iterator[str]:
     """The URL of an empty Redis, while it runs in a process of its own."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
     with TemporaryDirectory() as directory:
-        command = ["redis-server", "--bind", "127.0.0.1", "--port", str(port), "--dir", directory, "--save", ""]
+        path = f"{directory}/redis.sock"
+        command = ["redis-server", "--port", "0", "--unixsocket", path, "--dir", directory, "--save", ""]
         with subprocess.Popen(command, stdout=subprocess.DEVNULL) as server:
             try:
-                url = f"redis://127.0.0.1:{port}/0"
+                url = f"unix://{path}"
                 wait_for(url, server)
                 yield url
             finally:

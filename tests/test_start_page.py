@@ -8,12 +8,12 @@ import shlex
 import socket
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 
 from helpers.documents import START, blocks_of
+from helpers.servers import free_port, wait_until
 from helpers.warm_python import run_python
 
 pytestmark = pytest.mark.slow
@@ -21,9 +21,7 @@ pytestmark = pytest.mark.slow
 
 def test_the_start_page_shows_what_happens(tmp_path: Path) -> None:
     """A reader who does what it says sees what it shows. Only the port is another, and the delay between pages."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     reader = Reader(tmp_path, port)
     try:
         for block in blocks_of(START):
@@ -36,11 +34,10 @@ def test_the_start_page_shows_what_happens(tmp_path: Path) -> None:
     assert (reader.directory / "report.html").stat().st_size > 10_000
 
 
-def _wait_for_port(port: int) -> None:
-    for _ in range(100):
-        with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port), timeout=1):
-            return
-        time.sleep(0.05)
+def _is_open(port: int) -> bool:
+    with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", port)):
+        return True
+    return False
 
 
 class Reader:
@@ -70,13 +67,13 @@ class Reader:
             self.directory /= words[1]
         elif words[0] == "scrapy":
             hurry = ["-s", "DOWNLOAD_DELAY=0"] if words[1] == "crawl" else []
-            done = run_python(["-m", *words, *hurry], cwd=self.directory, timeout=60)
+            done = run_python(["-m", *words, *hurry], cwd=self.directory)
             self.said = done.stdout + done.stderr
             assert done.returncode == 0, self.said
         elif words[0] == "python3" and words[1].endswith(".py"):
             call = [sys.executable, *words[1:]]
             self.servers.append(subprocess.Popen(call, cwd=self.directory, stderr=subprocess.DEVNULL))
-            _wait_for_port(self.port)
+            wait_until(lambda: _is_open(self.port))
         else:
             assert line in {"python3 -m venv venv", ". venv/bin/activate", "pip install scrapy-simdedup"}
 

@@ -204,11 +204,10 @@ class TestInLaterRuns:
         return f"<html><body><h1>On {number}</h1>{prose(number)}{edit}{prose(f'end {number}', 80)}"
 
     @staticmethod
-    async def crawl_again(pages: dict[str, str], store: Path, cut: dict[str, int] | None = None, port: int = 0) -> Any:
+    async def crawl(server: PlainServer, store: Path) -> tuple[list[str], Crawl]:
         settings = {"SIMDEDUP_STORE": f"sqlite:///{store.as_posix()}", "SIMDEDUP_UNCHANGED": "drop"}
-        with PlainServer(pages, cut=cut, port=port) as server:
-            found = await crawl(PatientSpider, ADDON | settings, urls=server.urls)
-        return server.port, [urlsplit(url).path for url in found.urls], found
+        found = await crawl(PatientSpider, ADDON | settings, urls=server.urls)
+        return [urlsplit(url).path for url in found.urls], found
 
     @on_asyncio
     async def test_such_pages_are_exported_where_they_changed(self, tmp_path: Path) -> None:
@@ -216,28 +215,30 @@ class TestInLaterRuns:
             return {f"/{number}": self.flat(number, edit if number == 4 else "") for number in range(6)}
 
         store = tmp_path / "pages.sqlite"
-        port, first, found = await self.crawl_again(pages(), store)
-        assert (len(first), found.stat("pages/unjudged_reason_count/unended")) == (6, 6)
-        assert (await self.crawl_again(pages(), store, port=port))[1] == []
-        edit = "<p>The harbour is closed on Mondays.</p>"
-        assert (await self.crawl_again(pages(edit), store, port=port))[1] == ["/4"]
-        assert (await self.crawl_again(pages(edit), store, port=port))[1] == []
+        with PlainServer(pages()) as server:
+            first, found = await self.crawl(server, store)
+            assert (len(first), found.stat("pages/unjudged_reason_count/unended")) == (6, 6)
+            assert (await self.crawl(server, store))[0] == []
+            server.pages = pages("<p>The harbour is closed on Mondays.</p>")
+            assert (await self.crawl(server, store))[0] == ["/4"]
+            assert (await self.crawl(server, store))[0] == []
 
     @on_asyncio
     async def test_half_a_page_takes_no_place_of_the_whole(self, tmp_path: Path) -> None:
         """It is exported each time that it comes, and the whole page is not, as it did not change."""
         store, pages = tmp_path / "pages.sqlite", {f"/{number}": of_template(number) for number in range(6)}
-        port, first, _ = await self.crawl_again(pages, store)
-        assert len(first) == 6
-        assert (await self.crawl_again(pages, store, port=port))[1] == []
-        cut = {"/5": len(pages["/5"]) // 2}
-        assert (await self.crawl_again(pages, store, cut, port))[1] == ["/5"]
-        assert (await self.crawl_again(pages, store, port=port))[1] == []
+        with PlainServer(pages) as server:
+            assert len((await self.crawl(server, store))[0]) == 6
+            assert (await self.crawl(server, store))[0] == []
+            server.cut = {"/5": len(pages["/5"]) // 2}
+            assert (await self.crawl(server, store))[0] == ["/5"]
+            server.cut = {}
+            assert (await self.crawl(server, store))[0] == []
 
     @on_asyncio
     async def test_two_halves_that_are_the_same_are_no_repeats(self, tmp_path: Path) -> None:
         pages = {f"/{number}": page("one", 1, body=prose("one") + prose(number)) for number in range(4)}
         cut = dict.fromkeys(pages, len(pages["/0"]) // 2)
         assert len({html[: cut[path]] for path, html in pages.items()}) == 1
-        _, exported, _ = await self.crawl_again(pages, tmp_path / "pages.sqlite", cut)
-        assert exported == list(pages)
+        with PlainServer(pages, cut=cut) as server:
+            assert (await self.crawl(server, tmp_path / "pages.sqlite"))[0] == list(pages)

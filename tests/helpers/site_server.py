@@ -84,25 +84,27 @@ class Site:
 class PlainServer:
     """Speaks HTTP/1.0 and declares no length: the end of a page is the end of its connection.
 
-    Pages are served by their paths; those of ``cut`` end after so many bytes.
+    Pages are served by their paths; those of ``cut`` end after so many bytes. Both may change while it runs.
     """
 
-    def __init__(self, pages: dict[str, str], cut: dict[str, int] | None = None, port: int = 0) -> None:
+    def __init__(self, pages: dict[str, str], cut: dict[str, int] | None = None) -> None:
+        self.pages, self.cut = pages, cut or {}
+        site = self
+
         class Handler(socketserver.StreamRequestHandler):
             def handle(self) -> None:
                 path = self.rfile.readline().split()[1].decode()
                 while self.rfile.readline().strip():
                     pass
-                body = pages[path].encode()
-                body = body[: (cut or {}).get(path, len(body))]
+                body = site.pages[path].encode()
+                body = body[: site.cut.get(path, len(body))]
                 self.wfile.write(b"HTTP/1.0 200 OK\r\nContent-Type: text/html; charset=utf-8\r\n\r\n" + body)
 
         class Server(socketserver.ThreadingTCPServer):
-            allow_reuse_address = daemon_threads = True
+            daemon_threads = True
 
-        self._server = Server(("127.0.0.1", port), Handler)
-        self.port = self._server.server_address[1]
-        self._root = f"http://127.0.0.1:{self.port}"
+        self._server = Server(("127.0.0.1", 0), Handler)
+        self._root = f"http://127.0.0.1:{self._server.server_address[1]}"
         self.urls = [self._root + path for path in pages]
 
     def url(self, path: str) -> str:

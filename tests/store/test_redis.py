@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import signal
+import time
 from collections.abc import Iterator
 from contextlib import suppress
 
@@ -12,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from helpers.on_asyncio import on_asyncio
-from helpers.servers import PASSWORD, RedisCluster, RedisServer, wait_until
+from helpers.servers import PASSWORD, START_SECONDS, RedisCluster, RedisServer, wait_until
 from helpers.store_records import SITE, opened, put, record, stored
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import store_by_url
@@ -169,7 +170,8 @@ def sizes(nodes: list[RedisServer]) -> list[int]:
 
 
 async def there_again(store: FingerprintStore, site: str, id_: int) -> None:
-    for _ in range(200):
+    give_up = time.monotonic() + START_SECONDS
+    while time.monotonic() < give_up:
         with suppress(StoreError):
             assert [found.id for found in (await store.read(site)).records] == [id_]
             return
