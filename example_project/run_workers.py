@@ -1,7 +1,7 @@
 """The demonstration with two crawlers, which share their requests by scrapy-redis and what they saw by a Redis store.
 
-It starts a Redis on a socket of its own, the shop and both crawlers, and checks what these delivered together. The exit code is
-1 if a promise broke. It needs `redis-server` and scrapy-redis.
+It starts a Redis on a socket of its own, the shop and both crawlers, and checks what these delivered together. The exit
+code is 1 if a promise broke. It needs `redis-server` and scrapy-redis.
 """
 
 from __future__ import annotations
