@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable
 from contextlib import suppress
 from functools import partial
+from types import SimpleNamespace
 from typing import Any, cast
 from urllib.parse import urlsplit
 from weakref import WeakKeyDictionary
@@ -259,7 +260,7 @@ def is_skippable(request: Request) -> bool:
 def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]:
     """The request as plain values from which it can be made later; a ValueError names the first that is none."""
     try:
-        values = {name: value for name, value in request.to_dict(spider=spider).items() if value}
+        values = {name: value for name, value in _to_dict(request, spider).items() if value}
     except ValueError as exc:
         raise ValueError("its callback or errback is no method of the spider") from exc
     try:
@@ -277,6 +278,26 @@ def serialize_request(request: Request, spider: Spider | None) -> dict[str, Any]
                 place = name if part is None else f"{name}[{part!r:.40}]"
                 raise ValueError(f"{place} holds what has no plain form ({type(held).__name__})") from exc
     return values
+
+
+class _Methods(SimpleNamespace):
+    """Some methods of a spider, which has no other attributes."""
+
+    def __dir__(self) -> list[str]:
+        return list(vars(self))
+
+
+def _to_dict(request: Request, spider: Spider | None) -> dict[str, Any]:
+    """``Request.to_dict``, which has Scrapy get every attribute of the spider to find the two methods of a request.
+
+    So it is first given only those that have the names of these methods.
+    """
+    names = (getattr(handler, "__name__", "") for handler in (request.callback, request.errback))
+    methods = _Methods(**{name: getattr(spider, name) for name in names if hasattr(spider, name)})
+    try:
+        return request.to_dict(spider=cast("Spider", methods))
+    except ValueError:
+        return request.to_dict(spider=spider)
 
 
 def handler_name(request: Request, spider: Spider | None) -> str:

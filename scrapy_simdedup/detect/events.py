@@ -255,7 +255,7 @@ def _pack_dict(values: dict[Any, Any]) -> dict[str, Any]:
 
 
 def _pack_scalar(value: Any) -> Any:
-    if value is None or isinstance(value, bool):
+    if type(value) in _PLAIN:
         return value
     for plain, make in _SCALARS.items():
         if isinstance(value, plain) and not isinstance(value, Enum):
@@ -284,5 +284,6 @@ _UNPACKED: dict[str, Callable[[Any], Any]] = {
     **{name: kind for kind, name in _CONTAINERS.items()},
 }
 _MARKS = frozenset(_UNPACKED)
+_PLAIN = frozenset((type(None), bool, str, int, float))
 _SCALARS: dict[type, Callable[[Any], Any]] = {str: str.__str__, bytes: _bytes, int: int, float: float}
 """Each with a function that makes a plain value of one of a subclass."""

@@ -11,6 +11,7 @@ import pytest
 from scrapy import Request, Spider
 from scrapy.linkextractors import LinkExtractor
 from scrapy.spiders import CrawlSpider, Rule
+from scrapy.utils.request import request_from_dict
 
 from helpers.crawling import ADDON, ONE_BY_ONE, Crawl, crawl
 from helpers.on_asyncio import on_asyncio
@@ -19,6 +20,7 @@ from helpers.site_server import Site
 from helpers.url_site import Magazine, Reader, times, url_notes
 from scrapy_simdedup import NearDuplicatePage, SkippedRequest
 from scrapy_simdedup.crawl import url_readmission
+from scrapy_simdedup.crawl.requests import serialize_request
 from scrapy_simdedup.crawl.url_journal import UrlJournal
 from scrapy_simdedup.detect.events import URL_EVENTS, SeenUrl, SkippedUrl, decode_event
 from scrapy_simdedup.errors import SettingError, StoreError
@@ -138,6 +140,17 @@ async def test_a_crawl_spider_saves_as_much(site: Site) -> None:
     assert found.stat("urls/readmitted") > 0
     assert found.stat("urls/kept_reason_count/unserializable") == 0
     assert all(item["link"] in item["url"] for item in found.items)
+
+
+def test_the_methods_of_a_request_are_found_whatever_their_own_names_are() -> None:
+    class Named(Reader):
+        read = lambda self, response: None  # noqa: E731 - its name is <lambda>
+
+    spider = Named()
+    for callback in (spider.read, spider.parse):
+        values = serialize_request(Request("https://e.com/", callback, errback=spider.failed), spider)
+        made = request_from_dict({**values, "headers": {}}, spider=spider)
+        assert (made.callback, made.errback) == (callback, spider.failed)
 
 
 @on_asyncio
