@@ -20,15 +20,18 @@ BY_RULES, BY_CONTENT = 0, 1
 class KeyedHash:
     """Texts → 64 bits (BLAKE2b, RFC 7693). Without the key nobody can choose URLs that collide."""
 
-    __slots__ = ("key",)
+    __slots__ = ("_keyed", "key")
 
     def __init__(self, key: bytes) -> None:
         self.key: bytes = key
+        self._keyed = blake2b(digest_size=8, key=key)
 
     def __call__(self, *texts: str) -> int:
         """The hash of texts; where one text ends and the next begins matters."""
         message = "\0".join(texts).encode("utf-8", "surrogatepass")
-        return int.from_bytes(blake2b(message, digest_size=8, key=self.key).digest(), "big")
+        hashed = self._keyed.copy()
+        hashed.update(message)
+        return int.from_bytes(hashed.digest(), "big")
 
 
 class KeyedRandom:

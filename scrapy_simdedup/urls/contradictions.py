@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import cache, partial
 from typing import NamedTuple
 
 from scrapy_simdedup.urls.compact import U64_MASK
@@ -39,8 +40,8 @@ def contradicted(seen: Observation) -> list[Contradiction]:
     found: list[Contradiction] = []
     known = site.index.find(page, page.rules)
     if known is None:
-        for hypothesis in leaf.evidence:
-            if any(here.is_promising and not here.confirmed_failures for here in _evidence_here(seen, hypothesis)):
+        for hypothesis, evidence in _evidence_here(seen):
+            if any(here.is_promising and not here.confirmed_failures for here in evidence):
                 keys = [(key, site.index.entry_at(page.rules, key)) for key in _keys_if_true(page, hypothesis)]
                 entries = [(key, entry_content(entry)) for key, entry in keys if entry is not None]
                 if all(content != seen.content for _, content in entries):
@@ -99,9 +100,8 @@ def is_variant(seen: Observation) -> bool:
 
     The hypothesis must have been right about several contents: a wall gives one content under any URL.
     """
-    page, in_force = seen.page, seen.site.in_force
-    for hypothesis in page.leaf.evidence:
-        known = _evidence_here(seen, hypothesis)
+    in_force = seen.site.in_force
+    for hypothesis, known in _evidence_here(seen):
         is_promising = any(here.is_promising and len(here.contents) >= _SEVERAL_CONTENTS for here in known)
         if is_promising or in_force[hypothesis]:
             for key in _keys_if_true(seen.page, hypothesis):
@@ -111,11 +111,12 @@ def is_variant(seen: Observation) -> bool:
     return False
 
 
-def _evidence_here(seen: Observation, hypothesis: Hypothesis) -> list[Evidence]:
-    """What is known of a hypothesis at the leaf of a page and, if it fails there, on the conditions that it fulfils."""
-    evidence = seen.page.leaf.evidence[hypothesis]
-    beside = seen.site.tree.conditions_of(seen.page, hypothesis.names) if evidence.failures else []
-    return [evidence, *(at.evidence[hypothesis] for at in beside if hypothesis in at.evidence)]
+def _evidence_here(seen: Observation) -> Iterator[tuple[Hypothesis, list[Evidence]]]:
+    """What is known of each hypothesis at the leaf of a page and, if it fails there, on the conditions of the page."""
+    conditions_of = cache(partial(seen.site.tree.conditions_of, seen.page))  # many hypotheses are about the same parts
+    for hypothesis, evidence in seen.page.leaf.evidence.items():
+        beside = conditions_of(hypothesis.names) if evidence.failures else ()
+        yield hypothesis, [evidence, *(at.evidence[hypothesis] for at in beside if hypothesis in at.evidence)]
 
 
 def _keys_if_true(page: NormalizedUrl, hypothesis: Hypothesis) -> tuple[int, ...]:
