@@ -72,10 +72,11 @@ $(DEMO)/ready: $(BUILT_FROM)
 	$(DEMO)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable .
 	touch $@
 
-# The tests are collected once, as the processes that run them, which begin at one time, would each compile them all.
+# Modules are compiled when they are imported, as most of the ten thousand never are. The tests are collected once, as the
+# processes that run them, which begin at one time, would each compile them all.
 $(TEST)/ready: $(BUILT_FROM)
 	$(PYTHON) -m venv $(TEST)
-	$(TEST)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --editable ".[dev]"
+	$(TEST)/$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-compile --editable ".[dev]"
 	-$(TEST)/$(BIN)/python -m pytest --collect-only -q >$(TEST)/collected
 	touch $@
 
