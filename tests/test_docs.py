@@ -156,7 +156,7 @@ def _call(line: str) -> None:
         answer = perform_here(*words[2:])
         assert answer.code != FAILED, f"{line}\n{answer.err}"
     elif words[:2] == ["scrapy", "crawl"]:
-        done = run_python(["-m", *words], timeout=60)
+        done = run_python(["-m", *words])
         assert done.returncode == 0, done.stderr
         assert "pages judged: " in done.stderr, done.stderr
         assert "ERROR" not in done.stderr, done.stderr

@@ -45,7 +45,7 @@ def items_of(project: Path) -> list[Item]:
 
 
 def demonstrate(project: Path) -> Demonstration:
-    done = run_python([project / "run.py"], cwd=project, timeout=170)
+    done = run_python([project / "run.py"], cwd=project)
     table = {name: (word, int(kept), int(of)) for word, name, kept, of in LINE.findall(done.stdout)}
     return Demonstration(done.returncode, table, Counter(item["id"] for item in items_of(project)), done.stderr)
 
@@ -217,7 +217,7 @@ def workers_data(project: Path) -> Path:
     """What ``python run_workers.py`` left behind."""
     executable("redis-server", "redis-server", "/usr/bin")
     pytest.importorskip("scrapy_redis")
-    done = run_python([project / "run_workers.py"], cwd=project, timeout=170)
+    done = run_python([project / "run_workers.py"], cwd=project)
     table = LINE.findall(done.stdout)
     assert {word for word, *_ in table} == {"kept"}, done.stdout + done.stderr
     assert len(table) == 11

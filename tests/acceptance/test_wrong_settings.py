@@ -90,7 +90,7 @@ def test_an_error_of_the_users_own_keeps_its_traceback() -> None:
         "kind, *", "class Broken(Pages):\n    def __init__(self):\n        raise ZeroDivisionError('mine')\n\nkind, *"
     )
     command = [sys.executable, "-c", own, "asyncio"]  # an interpreter that ends by itself collects what was forgotten
-    log = subprocess.run(command, capture_output=True, text=True, timeout=60, check=True).stderr
+    log = subprocess.run(command, capture_output=True, text=True, timeout=180, check=True).stderr
     assert "Unhandled error in Deferred" in log
     assert "ZeroDivisionError: mine" in log
     assert log.count("cannot be used") == 1

@@ -20,7 +20,7 @@ def test_loading_it_brings_nothing_that_other_commands_would_pay_for() -> None:
         "import sys, scrapy.commands; before = set(sys.modules); import scrapy_simdedup.commands; "
         "print(*sorted(set(sys.modules) - before))"
     )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=60)
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True, timeout=180)
     assert done.stdout.split() == ["scrapy_simdedup", "scrapy_simdedup.commands"]
 
 
@@ -39,14 +39,14 @@ def test_other_commands_load_nothing_more_with_it_than_without(tmp_path: Path) -
     loaded = []
     for way in ("with", "without"):
         command = [sys.executable, "-c", script, way]
-        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60)
+        done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=True, timeout=180)
         loaded.append(set(done.stdout.split()))
     assert loaded[0] - loaded[1] == {"scrapy_simdedup", "scrapy_simdedup.commands"}
 
 
 def test_scrapy_lists_it(tmp_path: Path) -> None:
     done = subprocess.run(
-        [sys.executable, "-m", "scrapy"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-m", "scrapy"], cwd=tmp_path, capture_output=True, text=True, check=True, timeout=180
     )
     assert "simdedup " in done.stdout
 
@@ -138,5 +138,5 @@ def test_the_project_says_where_the_store_is(crawled: Crawled, tmp_path: Path) -
 @pytest.mark.slow
 def test_a_reader_that_has_seen_enough_is_no_reason_for_a_traceback(crawled: Crawled) -> None:
     command = f"{sys.executable} -m scrapy simdedup export --store {crawled.store} | head -c 10"
-    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=60)
+    done = subprocess.run(["bash", "-c", command], capture_output=True, text=True, check=False, timeout=180)
     assert done.stderr == ""

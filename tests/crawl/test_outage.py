@@ -102,7 +102,7 @@ async def test_nobody_waits_for_a_page_that_the_server_forgot(
     for number, path in enumerate(paths):
         site[path] = page("kettle", number)
     settings = ADDON | {"SIMDEDUP_STORE": server_url, "SIMDEDUP_PENDING_TIMEOUT": 300}
-    done = await asyncio.wait_for(crawl(Emptying, settings, urls=site.urls(*paths)), 60)
+    done = await asyncio.wait_for(crawl(Emptying, settings, urls=site.urls(*paths)), 180)
     assert done.urls == site.urls(*paths[:1])
     assert done.stat("pages/dropped") == 2
 

@@ -54,7 +54,7 @@ class Job:
         assert self.process.pid is not None
         if number is not None:
             os.kill(self.process.pid, number)
-        self.process.join(120)
+        self.process.join(180)
         assert self.process.exitcode is not None
         said = self.said.read_text()
         return json.loads(said.splitlines()[-1]) if said else {}

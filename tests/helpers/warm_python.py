@@ -63,7 +63,7 @@ def run_python(
     cwd: Path | None = None,
     env: Mapping[str, str] | None = None,
     piped: bytes = b"",
-    timeout: float = 120,
+    timeout: float = 180,
 ) -> CompletedProcess[str]:
     """Run ``python WORDS`` to its end, with what it printed.
 
