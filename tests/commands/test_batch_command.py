@@ -290,7 +290,7 @@ class TestMishaps:
     @pytest.mark.skipif(sys.platform == "win32", reason="needs alarms")
     def test_a_page_that_hangs_the_parser_is_kept_unjudged(self, tmp_path: Path) -> None:
         (name,) = split(tmp_path, pages()[:20], 1)
-        prints, options = tmp_path / "prints", ("-s", "SIMDEDUP_WORKER_TIMEOUT=0.5")
+        prints, options = tmp_path / "prints", ("-s", "SIMDEDUP_WORKER_TIMEOUT=4")
         answer = run_with(HANG, "fingerprint", name, "-o", prints, *options, cwd=tmp_path, is_forked=True)
         assert answer["pages"] == 20
         answer = batch("judge", prints, "-o", tmp_path / "out")
