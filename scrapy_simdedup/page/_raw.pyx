@@ -223,16 +223,16 @@ cdef Py_ssize_t data_address(const unsigned char* text, const unsigned char* end
     return here - text if here - start >= 200 else 0
 
 
-def mentions(bytes raw not None, bytes mark not None):
+def mentions(bytes raw not None, bytes mark not None, Py_ssize_t rare=0):
     """See :func:`scrapy_simdedup.page.parse.mentions`."""
     cdef const unsigned char* sought = mark
-    cdef const unsigned char* here = raw
-    cdef const unsigned char* end = here + len(raw)
+    cdef const unsigned char* here = <const unsigned char*> raw + min(rare, len(raw))
+    cdef const unsigned char* end = <const unsigned char*> raw + len(raw)
     while True:
-        here = <const unsigned char*> memchr(here, sought[0], end - here)
-        if here is NULL or end - here < len(mark):
+        here = <const unsigned char*> memchr(here, sought[rare], end - here)
+        if here is NULL or end - here < len(mark) - rare:
             return False
-        if memcmp(here, sought, len(mark)) == 0:
+        if memcmp(here - rare, sought, len(mark)) == 0:
             return True
         here += 1
 

@@ -252,7 +252,8 @@ def asks_not_to_be_listed(html: str) -> bool:
     >>> asks_not_to_be_listed('<meta content="NOINDEX, follow" name=robots>'), asks_not_to_be_listed("<p>noindex")
     (True, False)
     """
-    if all(html.find(word, 0, MAX_HEAD) < 0 for word in ("noindex", "NOINDEX", "NoIndex")):
+    raw = utf8(html, "replace")
+    if not (mentions(raw, b"noindex", 6) or mentions(raw, b"NOINDEX", 6) or mentions(raw, b"NoIndex")):
         return False  # as most pages do; a copy in lower case is dear
     metas = map(attributes_of_tag, _META.findall(html[:MAX_HEAD].lower()))
     return any("noindex" in meta.get("content", "") for meta in metas if meta.get("name") == "robots")

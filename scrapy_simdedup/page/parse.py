@@ -263,10 +263,10 @@ def python_sanitise(raw: bytes) -> tuple[bytes, int, int]:
     return text, controls, text.count(b"<")
 
 
-def python_mentions(raw: bytes, mark: bytes) -> bool:
+def python_mentions(raw: bytes, mark: bytes, rare: int = 0) -> bool:  # noqa: ARG001 - it helps the other
     """Whether a mark stands in the bytes of a page; :mod:`scrapy_simdedup.page._raw` tells in a tenth of the time.
 
-    It looks for the first byte of the mark, which had better be a rare one.
+    It looks for one byte of the mark, which had better be a ``rare`` one.
     """
     return mark in raw
 
