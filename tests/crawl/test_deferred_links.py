@@ -7,6 +7,7 @@ import tracemalloc
 from collections import Counter
 from pathlib import Path
 from typing import Any
+from urllib.parse import urljoin
 
 import pytest
 from scrapy import FormRequest, Request
@@ -439,6 +440,17 @@ def test_links_are_read_in_whatever_letters_they_are_written() -> None:
     page = HtmlResponse("https://shop.example/x/", body=html.encode())
     paths = {"/Käse?a=1&b=2", "/b", "/C"}
     assert memory.links_to_own_site(page, 10_000) == {f"https://shop.example{path}" for path in paths}
+
+
+def test_links_with_a_host_are_read_as_urljoin_reads_them() -> None:
+    """Most of them are what comes of that."""
+    ends = ["", "/a?b=1", "/../c", "/d?", "/e;", "/f;?g", "/[h"]
+    hrefs = [*(f"https://shop.example{end}" for end in ends), "HTTPS://shop.example/i", "https:///j", "https://[/"]
+    html = "".join(f'<a href="{href}">link</a>' for href in hrefs)
+    page = HtmlResponse("https://shop.example/x/", body=html.encode())
+    read = {urljoin(page.url, href) for href in hrefs[:-1]}  # the last one is none
+    assert LinkMemory("domain", b"secret", 100).links_to_own_site(page, 10_000) == read
+    assert len(read & set(hrefs)) == 4
 
 
 def test_who_does_not_know_the_secret_cannot_make_links_that_are_taken_for_one() -> None:
