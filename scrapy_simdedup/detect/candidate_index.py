@@ -17,7 +17,7 @@ from scrapy_simdedup.fingerprint.fingerprint import BODY_BYTES, PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import Method
 from scrapy_simdedup.fingerprint.sketch import hamming_distances
-from scrapy_simdedup.store.base import Record
+from scrapy_simdedup.store.base import Record, State
 from scrapy_simdedup.store.packed_records import PackedRecords
 from scrapy_simdedup.unjudged import COMPARED_BY_BODY
 
@@ -122,7 +122,7 @@ class CandidateIndex:
         self._name[slot] = _number_of_name(next(reversed(names_in(record.url)), ""))
         self._group[slot] = comparison_group(fp)
         self._handler[slot] = self._number_of(record)
-        self.update(slot, record)
+        self.update(slot, record.state)
         if self._inverted is not None and not fp.unjudged:
             self._inverted.add(slot, fp.comparison_row[0])
         return True
@@ -139,10 +139,10 @@ class CandidateIndex:
             self._handlers[record.handler] = number
         return number
 
-    def update(self, slot: int, record: Record) -> None:
+    def update(self, slot: int, state: State) -> None:
         """Take in the new state of a record that is there; its fingerprint does not change."""
-        self._delivered[slot] = DELIVERED.get(record.state, 0)
-        if record.state == "stub":
+        self._delivered[slot] = DELIVERED.get(state, 0)
+        if state == "stub":
             self._handler[slot] = ANY_HANDLER
 
     def remove(self, slot: int) -> None:

@@ -107,12 +107,28 @@ class SiteIndex:
         """Take out a reserved record, whatever the store has of it."""
         self._apply(record._replace(state="released"))
 
-    def settle(self, key: bytes, id_: int, outcome: Outcome, now: float) -> None:
-        """Take in what became of a page of this process, which the log need not tell: see :meth:`_own_versions`."""
-        version = None if self._is_shared else next((one for one in self._versions(key) if one.id == id_), None)
-        settled = None if version is None else version.settled_as(outcome, now)
-        if settled is not None:
+    def settle(self, key: bytes, id_: int, outcome: Outcome, now: float, position: int | None) -> None:
+        """Take in what became of a page of this process, which the log need not tell: see :meth:`_own_versions`.
+
+        What is next in the log, at a ``position``, and changes nothing else, as of most pages, is not read there.
+        """
+        slot = self._records.slot_of(key, id_)
+        if slot is None:
+            return
+        if position == self.cursor + 1 and outcome == "confirmed" and self._stands_alone(slot, id_):
+            if not self._is_shared:
+                self._records.change_state(slot, outcome, now, position)
+            self._originals.update(slot, outcome)
+            self.cursor += 1
+        elif not self._is_shared and (settled := self._records[slot].settled_as(outcome, now)) is not None:
             self._apply(settled)
+
+    def _stands_alone(self, slot: int, id_: int) -> bool:
+        """Whether a record is searched, stands for no cluster, and is of a handler that is known to give items."""
+        *_, kind, handler = self._records.shared(slot)
+        if kind == "stub" or not (self._items.gives(handler) and self._items_of_all_sites.gives(handler)):
+            return False
+        return self._originals.has(slot, id_) and self._records.original(slot) is None
 
     def _apply(self, record: Record, fp: PageFingerprint | None = None) -> None:
         if self._domain_first_seen is not None:
@@ -151,7 +167,7 @@ class SiteIndex:
         if slot is None:
             return
         if self._originals.has(slot, record.id):
-            self._originals.update(slot, record)
+            self._originals.update(slot, record.state)
         else:
             fp = fp or PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
@@ -164,7 +180,7 @@ class SiteIndex:
     def _slot(self, record: Record) -> int | None:
         if not self._is_shared and record.state != "released":
             return self._records.put(record, spared=self._own_versions(record))
-        slot = self._records.slot_of(record)
+        slot = self._records.slot_of(record.key, record.id)
         if slot is None or self._is_shared:
             return slot
         self._originals.remove(slot)
@@ -356,6 +372,10 @@ class HandlerItems:
         elif record.state == "itemless" and (handler := record.handlers[0]) not in self._giving:
             self._pages[handler] += 1
             self._tries[handler] += record.original is not None
+
+    def gives(self, handler: str) -> bool:
+        """Whether a page with this handler gave an item."""
+        return handler in self._giving
 
     def may_give(self, handler: str) -> bool:
         """Whether a page of this handler may give items, so that a second try is worth its fetch."""

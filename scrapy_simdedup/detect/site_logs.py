@@ -110,13 +110,13 @@ class SiteLogs:
         """Settle a record now, or else as soon as the store can be reached again."""
         now = self._now()
         try:
-            await self._store.settle(site, id_, outcome, now)
+            position = await self._store.settle(site, id_, outcome, now)
         except StoreError:
             self.unsettled.append((site, id_, outcome))
             raise
         key, index = self._reserved.pop((site, id_), None), self.indexes.known(site)
         if key is not None and index is not None:
-            index.settle(key, id_, outcome, now)
+            index.settle(key, id_, outcome, now, position)
 
     def key_with_other_items(self, site: str, id_: int) -> bytes | None:
         """The key of a page of this worker that did not change since another handler got items of it; else None."""

@@ -265,8 +265,10 @@ class FingerprintStore(ABC):
         return counters
 
     @abstractmethod
-    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
+    async def settle(self, site: str, id: int, state: Outcome, now: float) -> int | None:  # noqa: A002 - the field's name
         """Confirm or release a reserved record, or make a delivered one a stub; see :meth:`Record.settled_as`.
+
+        It gives the record's new position, or None where that is not at hand: then who asked reads it from the log.
 
         A record that is settled takes the place of all older versions of its page. A released one stays as a tombstone,
         so that other workers see it, and can still be confirmed if its page is delivered after all. A record whose

@@ -74,8 +74,8 @@ class MemoryStore(SqliteJournals):
         log.append(record)
         return log.counter
 
-    async def settle(self, site: str, id: int, state: Outcome, now: float) -> None:  # noqa: A002 - the field's name
-        self.log(site).settle(id, state, now)
+    async def settle(self, site: str, id: int, state: Outcome, now: float) -> int | None:  # noqa: A002 - the field's name
+        return self.log(site).settle(id, state, now)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Tombstones stay until some records of the site are taken out again."""
@@ -147,12 +147,14 @@ class MemoryLog(PackedRecords):
         """Add a record, and give it an id and a position."""
         self._changed(self.put(record, self.counter + 1))
 
-    def settle(self, id_: int, outcome: Outcome, now: float) -> None:
-        """Settle a record, if there is one and its state allows the outcome."""
+    def settle(self, id_: int, outcome: Outcome, now: float) -> int | None:
+        """Settle a record, if there is one and its state allows the outcome; its new position."""
         slot = self._slot_of(id_)
-        if slot is not None and self.state(slot) in STEPS[outcome]:
-            self.change_state(slot, outcome, now, self.counter + 1)
-            self._changed(slot)
+        if slot is None or self.state(slot) not in STEPS[outcome]:
+            return None
+        self.change_state(slot, outcome, now, self.counter + 1)
+        self._changed(slot)
+        return self.counter
 
     def _changed(self, slot: int) -> None:
         self.counter += 1
@@ -161,9 +163,9 @@ class MemoryLog(PackedRecords):
         elif len(self.ids) > FEW:
             self._places = self._all_places()
 
-    def slot_of(self, record: Record) -> int | None:
+    def slot_of(self, key: bytes, id_: int) -> int | None:  # noqa: ARG002 - the other asks it
         """See :meth:`PackedRecords.slot_of`; here it is known without the record's key."""
-        return self._slot_of(record.id)
+        return self._slot_of(id_)
 
     def at(self, position: int) -> Record | None:
         """The record that changed last at a position; None if it changed again later, or is gone."""

@@ -177,9 +177,9 @@ class PackedRecords:
             return found
         return [slot for slot in dict.fromkeys(found) if ids[slot] and self._key_size(slot) == len(key)]
 
-    def slot_of(self, record: Record) -> int | None:
-        """The slot of the record with a record's id; None if it is gone."""
-        return next((slot for slot in self.slots(record.key) if self.ids[slot] == record.id), None)
+    def slot_of(self, key: bytes, id_: int) -> int | None:
+        """The slot of the record with a key and an id; None if it is gone."""
+        return next((slot for slot in self.slots(key) if self.ids[slot] == id_), None)
 
     def __getitem__(self, slot: int) -> Record:
         foot = self._ends[slot] - _FOOT.size
@@ -334,10 +334,14 @@ class PackedRecords:
             if self.ids[version] < id_:
                 self.drop(version)
 
+    def shared(self, slot: int) -> Shared:
+        """What a record has in common with others."""
+        number, *_ = _NUMBER.unpack_from(self._buffer, self._ends[slot] - _NUMBER.size)
+        return self._interned[number]
+
     def state(self, slot: int) -> State:
         """The state of a record."""
-        number, *_ = _NUMBER.unpack_from(self._buffer, self._ends[slot] - _NUMBER.size)
-        return self._interned[number][2]
+        return self.shared(slot)[2]
 
     def _clear(self, slot: int) -> None:
         self._live -= self.state(slot) != "released"

@@ -40,6 +40,7 @@ CLAIM_MANY = "UPDATE site SET counter = ? WHERE name = ? AND counter = ?"
 SITE_NUMBER = "SELECT number FROM site WHERE name = ?"
 LOAD = "INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ADVANCE = "UPDATE site SET counter = counter + 1 WHERE name = :site"
+COUNTER = "SELECT counter FROM site WHERE name = :site"
 SETTLE = """
 UPDATE page SET state = :state, last_seen = :now, position = (SELECT counter FROM site WHERE name = :site)
 WHERE site = (SELECT number FROM site WHERE name = :site) AND id = :id
@@ -208,19 +209,21 @@ class SqliteStore(SqliteJournals):
 
         return await self._run(load)
 
-    async def settle(self, site: str, id: int, state: base.Outcome, now: float) -> None:  # noqa: A002 - the field's name
+    async def settle(self, site: str, id: int, state: base.Outcome, now: float) -> int | None:  # noqa: A002 - the field's name
         values = {"site": site, "id": id, "state": state, "now": now, "steps": json.dumps(sorted(base.STEPS[state]))}
 
-        def settle(db: sqlite3.Connection) -> None:
+        def settle(db: sqlite3.Connection) -> int | None:
             with db:
                 db.execute(BEGIN)
                 db.execute(ADVANCE, values)
                 if not db.execute(SETTLE, values).rowcount:
                     db.rollback()
-                elif state != "released":
+                    return None
+                if state != "released":
                     db.execute(SUPERSEDE, values)
+                return int(db.execute(COUNTER, values).fetchone()[0])
 
-        await self._run(settle)
+        return await self._run(settle)
 
     async def forget(self, site: str, ids: Sequence[int], now: float) -> None:
         """Tombstones are deleted with the first heartbeat of another day."""

@@ -87,10 +87,14 @@ def test_the_nearest_are_looked_at_where_too_many_are_near(monkeypatch: pytest.M
 
 
 @pytest.mark.slow
-@given(st.data())
-def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.DataObject) -> None:
-    """Whatever was appended, confirmed, released, superseded, and read in overlapping parts."""
-    store, log_, follower = MemoryStore(), 0, SiteIndex("site.example", DedupSettings(), "monday")
+@given(st.data(), st.booleans())
+def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.DataObject, is_shared: bool) -> None:
+    """Whatever was appended, confirmed, released, superseded, and read in overlapping parts, or known without reading.
+
+    Where the store lends its records as well.
+    """
+    store, log_, own = MemoryStore(), 0, dict[int, bytes]()
+    follower = SiteIndex("site.example", DedupSettings(), "monday", store.log(SITE) if is_shared else None)
     asked = [print_of(seed, edits) for seed in range(4) for edits in (0, 3, 9)]
     for _ in range(data.draw(st.integers(1, 25))):
         action = data.draw(st.sampled_from(["append", "append", "settle", "settle", "read", "read again"]))
@@ -104,12 +108,18 @@ def test_a_log_taken_in_piece_by_piece_is_the_log_taken_in_at_once(data: st.Data
             # Of a page that both runs fetch, a follower keeps the version of its own run, which the log has no more.
             made = record(fp, key if run == "monday" else key.upper(), state, run)
             log_ = now(store.append(SITE, made, now(store.read(SITE)).cursor))
+            if (run, state) == ("monday", "reserved"):
+                own[log_] = key
+                if follower.cursor == log_ - 1 and data.draw(st.booleans()):
+                    follower.appended(made._replace(id=log_, position=log_), fp)
         elif action == "settle":
             id_, outcome = (
-                data.draw(st.integers(1, log_ + 1)),
-                data.draw(st.sampled_from(["confirmed", "itemless", "released"])),
+                data.draw(st.sampled_from([*own, *range(1, log_ + 2)])),
+                data.draw(st.sampled_from(["confirmed", "confirmed", "itemless", "released"])),
             )
-            now(store.settle(SITE, id_, outcome, 2.0))
+            position = now(store.settle(SITE, id_, outcome, 2.0))
+            if id_ in own and data.draw(st.booleans()):
+                follower.settle(own[id_], id_, outcome, 2.0, position)
         else:
             after = data.draw(st.integers(0, follower.cursor)) if action == "read again" else follower.cursor
             follower.apply(now(store.read(SITE, after)))

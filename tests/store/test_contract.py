@@ -158,12 +158,13 @@ async def test_sites_do_not_see_each_other(store: FingerprintStore) -> None:
 async def test_what_is_settled_comes_again_for_those_who_read_on(
     store: FingerprintStore, other: FingerprintStore, state: Any
 ) -> None:
-    """A state change moves the record to the head of the log, with the time it happened."""
+    """A state change moves the record to the head of the log, with the time it happened; some stores say where to."""
     id_ = await put(store, record(b"a"))
     await put(store, record(b"b"))
     cursor = (await other.read(SITE)).cursor
-    await store.settle(SITE, id_, state, 2000.25)
+    position = await store.settle(SITE, id_, state, 2000.25)
     tail = await other.read(SITE, cursor)
+    assert position in {None, tail.cursor}
     assert [(found.id, found.state, found.last_seen, found.position) for found in tail.records] == [
         (id_, state, 2000.25, tail.cursor)
     ]
@@ -248,8 +249,8 @@ async def test_what_is_settled_stays_as_it_is(store: FingerprintStore) -> None:
     before = await store.read(SITE)
     for id_ in (confirmed, duplicate, 99):
         for state in ("confirmed", "released"):
-            await store.settle(SITE, id_, state, 3000.0)
-    await store.settle("nowhere.example", 1, "confirmed", 3000.0)
+            assert await store.settle(SITE, id_, state, 3000.0) is None
+    assert await store.settle("nowhere.example", 1, "confirmed", 3000.0) is None
     assert await store.read(SITE) == before
     assert await store.read("nowhere.example") == Tail((), 0)
 
