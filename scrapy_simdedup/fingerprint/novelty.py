@@ -9,8 +9,8 @@ comment of its own. The page at hand has all its shingles, the other pages are k
 2. From the missing ones follows how many shingles of the unit the other pages lack, and from these how many words: as
    many, but for a word or two at the edges.
 3. A unit of which about as much is missing as of a text that is not there at all is the page's own as a whole.
-4. Lines may be blocks of their own, as in code, poems and tables. So neighbours of which that is true together are one
-   text, however short each of them is: see :meth:`LookUp.longest_own_run`.
+4. Lines may be blocks of their own, as in code, poems and tables, and the posts of a thread may be short. So neighbours
+   of which that is true together are one text, however short each of them is: see :meth:`LookUp.longest_own_run`.
 
 A short line is another question: a name, a place or a caption tells pages apart that share all the rest, and so does
 the line of a clock. :func:`replaced_lines` finds such lines by the unit tables; whether they count, others decide.
@@ -54,6 +54,8 @@ MIN_SHOWN = 0.25
 MIN_BLOCKS_OF_RUN, MIN_MISSING_OF_RUN = 3, 6
 """Neighbouring blocks from which they are lines of one text, as two may be two comments; and how many of their shingles
 are missing at least."""
+MIN_TIMES = 3
+"""How often a block stands on a page at least if each entry of a list has it."""
 SAME_SHARE = 0.9
 """The share of the shingles of a block that another page must have to have the block."""
 MIN_SAMPLES, MAX_CHANCE = 4, 0.001
@@ -116,13 +118,16 @@ class LookUp(NamedTuple):
 
         A block speaks for it as far as more of its shingles are missing than half of what would be if it were not there
         at all, and else against it. Of all stretches of neighbours the one with the largest sum is taken (Bentley,
-        "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over. Words
-        count in blocks with a letter: a row of counters says nothing.
+        "Programming Pearls: algorithm design techniques", 1984). Blocks that are not asked for are passed over, and so
+        is what each post of a thread has, such as "Reply": the other pages have it from other posts. Words count in
+        blocks with a letter: a row of counters says nothing.
         """
         blocks = np.zeros(len(asked), np.bool_)
         if self.missing.sum() < MIN_MISSING_OF_RUN:
             return 0, blocks
-        order = asked.nonzero()[0]
+        times = Counter(self.units.digests.tolist())
+        of_each = are_among(self.units.digests, [digest for digest, count in times.items() if count >= MIN_TIMES])
+        order = (asked & ~(of_each & (self.missing == 0))).nonzero()[0]
         missing, shown = self.missing[order], self.shown[order]
         expected = shown * self.looked_up[order]
         best, first, last = 0.0, 0, 0

@@ -417,6 +417,35 @@ async def test_lines_that_are_blocks_of_their_own_are_one_text_together(shape: s
     assert again.is_duplicate
 
 
+ENTRIES = {
+    "a thread": "<li><div>wrote on this board, last edited</div><p>{}</p><div>Reply to this post</div></li>",
+    "a table": "<tr><td>Reported from the valley<td>{}<td>Not yet closed</tr>",
+}
+
+
+@pytest.mark.parametrize("entry", ENTRIES)
+@on_asyncio
+async def test_entries_of_a_list_are_one_text_together_though_each_has_what_all_have(entry: str) -> None:
+    """A forum shows a thread from the post on that was asked for; the first posts say something without being long."""
+    posts = [said(("post", number), (4, 9, 14, 30)[number % 4]) for number in range(4, 30)]
+    first = [said(("first", number), 12) for number in range(4)]
+    missing = {"old": [], "new": first}
+
+    def thread(posts: list[str]) -> str:
+        shape = "<table>{}</table>" if entry == "a table" else "<ul>{}</ul>"
+        list_ = shape.format("".join(ENTRIES[entry].format(post) for post in posts))
+        return f"<title>Mist in June</title><main><h1>Mist in June</h1>{list_}</main>"
+
+    async with NearDuplicateDetector(secret="entries") as detector:
+        for number in range(8):
+            await detector.add(article(number, ""), url=f"https://forum.example/{number}")
+        await detector.add(thread(posts), url="https://forum.example/mist/29")
+        for which, before in missing.items():
+            verdict = await detector.add(thread([*before, *posts]), url=f"https://forum.example/mist?{which}")
+            assert verdict.reason == ("own_text" if before else None)
+            assert verdict.is_duplicate is not bool(before)
+
+
 @on_asyncio
 async def test_lines_that_also_stand_on_other_pages_of_the_site_are_nobodys() -> None:
     """Such as a list of the members who are here, which is another one each hour."""
