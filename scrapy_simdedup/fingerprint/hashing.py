@@ -322,6 +322,10 @@ class WordHasher:
         digest.update(text)
         return digest.digest()
 
+    def number(self, text: bytes, size: int) -> int:
+        """``size`` bytes of the digest of a text, as a number that is not 0; 0 for no text."""
+        return int.from_bytes(self.digest(text)[:size], "little") or 1 if text else 0
+
     def long_digest(self, text: bytes) -> bytes:
         """Eight bytes of SHA-256 for a text of any length, keyed where there is a secret.
 

@@ -120,8 +120,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
             masked = b"".join(words.digest(b" ".join(split_words(text))) for text in texts)
             units = units._replace(digests=np.frombuffer(masked, "<u8") >> np.uint64(32))
         units = units._replace(
-            title=_headline_digest(title, words, 2),
-            offer=_headline_digest(offer, words, 2) if offer else 0,
+            title=words.number(b" ".join(split_words(title)), 2),
+            offer=words.number(b" ".join(split_words(offer)), 2),
             title_words=page.title_words,
             is_unlisted=page.is_unlisted,
         )
@@ -132,8 +132,8 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         body=body,
         content=min(_UINT16, content),
         total=min(_UINT16, total),
-        title=_headline_digest(page.title, words, 2),
-        h1=_headline_digest(page.h1, words, 4),
+        title=words.number(b" ".join(split_words(page.title)), 2),
+        h1=words.number(b" ".join(split_words(page.h1)), 4),
         signatures=min(_UINT16, len(signatures.blocks)),
         headings=min(_UINT16, len(signatures.headings)),
         data=data,
@@ -150,7 +150,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
         variant=method.variant(settings),
         structure=structure_minhash(page.layout_paths, secret) if page.layout_paths else b"",
         # Nobody asks for the numbers of a page with an h1.
-        numbers=0 if page.h1 else _digest(" ".join(sorted(numbers_of(page.blocks))).encode(), words, 2),
+        numbers=0 if page.h1 else words.number(" ".join(sorted(numbers_of(page.blocks))).encode(), 2),
         identity=identity_digest(page.identity, secret),
         units=None if units is None else keep_units(units),
         page_units=units,
@@ -191,16 +191,7 @@ def body_digest(html: str, secret: bytes = b"") -> bytes:
 
 def identity_digest(identity: str, secret: bytes = b"") -> int:
     """32 bits of an identity, under one secret; 0 for a blank one."""
-    return _digest(" ".join(identity.split()).encode("utf-8", "surrogatepass"), word_hasher(secret), 4)
-
-
-def _headline_digest(headline: str, words: WordHasher, size: int) -> int:
-    """``size`` bytes of the words of a headline; 0 for one without words."""
-    return _digest(b" ".join(split_words(headline)), words, size)
-
-
-def _digest(text: bytes, words: WordHasher, size: int) -> int:
-    return int.from_bytes(words.digest(text)[:size], "little") or 1 if text else 0
+    return word_hasher(secret).number(" ".join(identity.split()).encode("utf-8", "surrogatepass"), 4)
 
 
 class Fingerprinter(Protocol):
