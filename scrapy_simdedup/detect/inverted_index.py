@@ -1,15 +1,19 @@
-"""The inverted index: the rows that share keys with a page, for methods that have keys."""
+"""Inverted indexes: the rows that share keys with a page, for methods that have keys, and the pages of a path."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 
 import numpy as np
 from numpy.typing import NDArray
 
+from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.features import are_among, distinct
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
 from scrapy_simdedup.fingerprint.methods import Method
+from scrapy_simdedup.store.base import Record
 
 _STEP = 1_000
 """Rows that may be added before outdated ones are looked for, and rows that are read at a time."""
@@ -17,6 +21,9 @@ _MIN_BUFFER = 256
 """Entries below which nothing is sorted. Sites whose simhashes are searched have none at all."""
 _MAX_UNSORTED = 8
 """One in so many entries may be unsorted; then they are merged, which on the whole costs each entry few moves."""
+PAGES_PER_PATH = 4
+"""How many pages of one path, title and h1 are looked through; a list has more, but its pages give no items."""
+_PARAMETERS = re.compile("[?;#]")
 _HALF = np.uint64(32)
 _ROW = np.uint64(0xFFFF_FFFF)
 
@@ -97,3 +104,40 @@ class InvertedIndex:
 def _entries(keys: NDArray[np.uint32]) -> NDArray[np.uint64]:
     entries: NDArray[np.uint64] = keys.astype(np.uint64) << _HALF
     return entries
+
+
+class PagesByPath:
+    """Pages by their URLs without parameters, which need not say which page it is.
+
+    A session, the place of a link in a list, and whence a visitor comes are other ones in each crawl. Where the
+    parameters do name the page, its title or its h1 mostly differs as well; or its text does, by which those that have
+    the same one are found besides.
+    """
+
+    def __init__(self, *, by_text: bool = False) -> None:
+        self._by_text = by_text
+        self._keys: dict[int, tuple[bytes, ...]] = {}
+        """By path, title and h1, and maybe the text, the keys of the pages, the newest first."""
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+    def observe(self, record: Record) -> None:
+        """Take in a page, of any state."""
+        try:
+            fp = PageFingerprint.from_bytes(record.fingerprint)
+        except FingerprintMismatch:
+            return  # it is told where that page itself is fetched again; all others do without it
+        for place in self._places(record.url, fp):
+            known = self._keys.get(place, ())
+            if record.key not in known:
+                self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
+
+    def keys(self, url: str, fp: PageFingerprint) -> list[bytes]:
+        """The keys of pages with the path of a URL, and with the h1 of a page and what its title says."""
+        return list(dict.fromkeys(key for place in self._places(url, fp) for key in self._keys.get(place, ())))
+
+    def _places(self, url: str, fp: PageFingerprint) -> list[int]:
+        path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
+        place = path, fp.title if fp.units is None else fp.units.title, fp.h1
+        return [hash(place), *([hash((*place, fp.units.sequence))] if self._by_text and fp.units is not None else ())]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import replace
@@ -13,10 +12,10 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.candidate_index import CandidateIndex
 from scrapy_simdedup.detect.copy_check import CanonicalClaims, CopyCheck, DomainFirstSeen, Replacements
+from scrapy_simdedup.detect.inverted_index import PagesByPath
 from scrapy_simdedup.detect.names import ALL_SITES
 from scrapy_simdedup.detect.site_novelty import SiteNovelty
 from scrapy_simdedup.detect.verdict import FetchedPage, Match, OwnText
-from scrapy_simdedup.errors import FingerprintMismatch
 from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.hashing import Rows
@@ -34,11 +33,8 @@ RANKS = np.array([3, 2, 4, 5])
 displace none."""
 FREE_TRIES, PAGES_PER_TRY = 5, 200
 """How many second tries a handler has that never gave an item, and after how many pages without one it has another."""
-PAGES_PER_PATH = 4
-"""How many pages of one path, title and h1 are looked through; a list has more, but its pages give no items."""
 ENTRY_BYTES = 250
 """Bytes that a path with the keys of its pages takes, about, a cluster with its members, or the claim of a page."""
-_PARAMETERS = re.compile("[?;#]")
 EMPTY_INDEX_BYTES = 3_500
 """Bytes that an index takes before it has any pages."""
 
@@ -381,40 +377,3 @@ class HandlerItems:
         """Whether a page of this handler may give items, so that a second try is worth its fetch."""
         free = FREE_TRIES + self._pages[handler] // PAGES_PER_TRY
         return handler in self._giving or self._tries[handler] < free
-
-
-class PagesByPath:
-    """Pages by their URLs without parameters, which need not say which page it is.
-
-    A session, the place of a link in a list, and whence a visitor comes are other ones in each crawl. Where the
-    parameters do name the page, its title or its h1 mostly differs as well; or its text does, by which those that have
-    the same one are found besides.
-    """
-
-    def __init__(self, *, by_text: bool = False) -> None:
-        self._by_text = by_text
-        self._keys: dict[int, tuple[bytes, ...]] = {}
-        """By path, title and h1, and maybe the text, the keys of the pages, the newest first."""
-
-    def __len__(self) -> int:
-        return len(self._keys)
-
-    def observe(self, record: Record) -> None:
-        """Take in a page, of any state."""
-        try:
-            fp = PageFingerprint.from_bytes(record.fingerprint)
-        except FingerprintMismatch:
-            return  # it is told where that page itself is fetched again; all others do without it
-        for place in self._places(record.url, fp):
-            known = self._keys.get(place, ())
-            if record.key not in known:
-                self._keys[place] = (record.key, *known)[:PAGES_PER_PATH]
-
-    def keys(self, url: str, fp: PageFingerprint) -> list[bytes]:
-        """The keys of pages with the path of a URL, and with the h1 of a page and what its title says."""
-        return list(dict.fromkeys(key for place in self._places(url, fp) for key in self._keys.get(place, ())))
-
-    def _places(self, url: str, fp: PageFingerprint) -> list[int]:
-        path = _PARAMETERS.split(url.partition("://")[2], maxsplit=1)[0]
-        place = path, fp.title if fp.units is None else fp.units.title, fp.h1
-        return [hash(place), *([hash((*place, fp.units.sequence))] if self._by_text and fp.units is not None else ())]
