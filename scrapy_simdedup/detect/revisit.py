@@ -248,6 +248,8 @@ def says_again(page: FetchedPage, original: Record | None, evidence: ClockEviden
     kept = None if original is None else PageFingerprint.from_bytes(original.fingerprint).units
     if units is None or kept is None or before is None:
         return False
+    if units.title == before.title != kept.title:
+        return True
     table, said = table_rows(units, before.joined_by), np.zeros(len(units.lengths), np.bool_)
     said[table.blocks] = np.repeat(are_among(table.rows.view(np.uint32), before.rows.view(np.uint32)), table.counts)
     return bool((said & new_units(units, [kept])).any())

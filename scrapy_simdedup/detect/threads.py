@@ -88,6 +88,11 @@ def other_rows(units: PageUnits, other: TextUnits) -> OtherRows:
     return OtherRows(lost, new, own_words, words, len(near), has_amount, other.joined_by > 0)
 
 
+def other_titles(one: TextUnits, other: TextUnits) -> OtherRows:
+    """The titles of two pages with one content, as lines in which they differ: that of a picture may tell it alone."""
+    return OtherRows() if one.title == other.title else OtherRows((other.title,), (one.title,))
+
+
 @dataclass(slots=True)
 class MarkedLines:
     """The differences between a content and its repeats, by line."""

@@ -19,7 +19,7 @@ from scrapy_simdedup.detect.policy import Decision, decide, is_copy_of
 from scrapy_simdedup.detect.revisit import evidence_of_equal, says_again, text_differs
 from scrapy_simdedup.detect.site_logs import EventLog, SiteCache, SiteLogs
 from scrapy_simdedup.detect.stubs import StubDetector
-from scrapy_simdedup.detect.threads import OtherRows, other_rows
+from scrapy_simdedup.detect.threads import other_rows, other_titles
 from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.errors import FingerprintMismatch, StoreBusy, StoreError
@@ -263,7 +263,7 @@ class Transactions:
         if original is not None and units is not None and kept is not None:
             others = PageFingerprint.from_bytes(original.fingerprint).units
             if others is not None:
-                rows = OtherRows() if others.sequence == kept.sequence else other_rows(units, others)
+                rows = other_titles(kept, others) if others.sequence == kept.sequence else other_rows(units, others)
         text = 0 if kept is None else kept.sequence + kept.title
         is_stub = detector.observe(
             page.url, content, other_text=other_text, text=text, other_rows=rows, said_before=is_copy and said_before

@@ -204,6 +204,27 @@ async def test_a_few_pages_are_a_family_if_they_say_the_same_again(
         assert len(site.requested) == len(others) + len(paths) + (min(asked, 1) if changes else asked)
 
 
+@pytest.mark.parametrize("beside", ["", "<h1>Low tide</h1><p>Served in {} ms</p>"])
+@pytest.mark.parametrize("changes", [False, True])
+@pytest.mark.parametrize("path", ["/pictures/{}", "/picture?id={}"])
+@on_asyncio
+async def test_pages_that_their_titles_alone_tell_apart_are_kept_if_these_say_the_same_again(
+    path: str, changes: bool, beside: str
+) -> None:
+    """Pictures with one description may have no other name. A title that names the song on the radio is a clock."""
+    songs, times = count(), count()
+    with Site() as site:
+        others, paths = serve_others(site, 12), [path.format("-".join(words(number, 2))) for number in range(4)]
+        for number, of in enumerate(paths):
+            said = (lambda: next(songs)) if changes else partial(int, number)
+            site[of] = lambda _, said=said: (
+                f"<title>{city(said())} | Acme</title>{prose('picture', 80)}{beside.format(next(times))}"
+            )
+        done = await crawl(PathsSpider, ADDON, urls=site.urls(*others, *paths))
+        assert sorted(done.urls) == sorted(site.urls(*others, *(paths[:1] if changes else paths)))
+        assert len(site.requested) == len(others) + len(paths) + (1 if changes else 3)
+
+
 @pytest.mark.parametrize("lines", [6, 110])
 @on_asyncio
 async def test_a_clock_on_each_page_hides_no_family(lines: int) -> None:
