@@ -118,22 +118,19 @@ class PathPattern:
         self.version = version
 
     def rules_beside(self, pairs: Iterable[tuple[str, str]]) -> dict[Hypothesis, PathPattern]:
-        """The hypotheses that are rules for a URL with these parts, though they are none at the leaf."""
-        beside: dict[Hypothesis, PathPattern] = {}
-        refuted: set[Hypothesis] = set()
-        for has_value in (True, False):  # what is known of a value counts for more than that the parameter is there
-            for name, value in pairs:
-                verdicts = self.conditional.get((name, value if has_value or not value else None), {})
-                refuted.update(hypothesis for hypothesis, pattern in verdicts.items() if pattern is None)
-                for hypothesis, pattern in verdicts.items():
-                    if pattern is not None:
-                        beside.setdefault(hypothesis, pattern)
-            if has_value:
-                proven = {h: pattern for h, pattern in beside.items() if h not in refuted}
-        found = {**beside, **proven}
-        return {
-            h: at for h, at in found.items() if (h in proven or h not in refuted) and h not in self.rules.pattern_of
-        }
+        """The hypotheses that are rules for a URL with these parts, though they are none at the leaf.
+
+        What is known of a value counts for more than that its parameter is there. That a hypothesis is wrong beside one
+        parameter says nothing of another, whose own failures would tell.
+        """
+        found: dict[Hypothesis, PathPattern] = {}
+        for name, value in pairs:
+            verdicts = dict(self.conditional.get((name, None), ())) if value else {}
+            verdicts.update(self.conditional.get((name, value), ()))
+            for hypothesis, pattern in verdicts.items():
+                if pattern is not None and hypothesis not in self.rules.pattern_of:
+                    found.setdefault(hypothesis, pattern)
+        return found
 
     def covers(self, leaf: PathPattern) -> bool:
         """Whether a verdict at this pattern is about URLs of a leaf, be it about some of them."""

@@ -89,6 +89,23 @@ def test_an_empty_parameter_is_no_condition_of_what_holds_beside_it() -> None:
         assert outcome.saved > 0.5
 
 
+def test_what_fell_beside_one_parameter_holds_beside_another() -> None:
+    """All views of a folder seemed the same from any note, until one without a folder came, which is the note's own."""
+    learner = UrlLearner(thresholds=SURE, checks=1.0)
+    for note in range(30):
+        learner.observe(f"{URL}?note={note}", f"note {note}", checked=True)
+    for number in range(30):
+        learner.observe(f"{URL}?note={number}&folder={number % 10}&view=list", f"folder {number % 10}", checked=True)
+    same_folder = f"{URL}?note=99&folder=5&view=list"
+    assert learner.decide(same_folder).skip
+    for note in range(5):
+        learner.observe(f"{URL}?note={note}&folder=&view=list", f"folder of note {note}", checked=True)
+    decision = learner.decide(same_folder)
+    assert decision.skip
+    assert decision.pattern == "catalog.php?folder"
+    assert not learner.decide(f"{URL}?note=99&folder=&view=list").skip
+
+
 def test_the_value_of_a_parameter_can_tell_pages_apart() -> None:
     """A print view is the same from all categories, a review is not."""
     learner = UrlLearner(thresholds=SURE, checks=1.0)
