@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal
 
+from scrapy_simdedup.urls.compact import U64_MASK
 from scrapy_simdedup.urls.evidence import Evidence
 from scrapy_simdedup.urls.hypotheses import Hypothesis
 from scrapy_simdedup.urls.page_index import IndexHit, Look
@@ -28,7 +29,7 @@ _EARLY_TESTS = 11
 _TESTS_AT_A_TIME = 3
 """Tests of a rule of an earlier crawl that are under way at a time; further URLs that it explains are fetched late."""
 _SEVERAL_WITNESSES = 0.4
-"""Factor on ``verify`` where any value is the rule's: a page has several URLs, each of which shows an exception."""
+"""Factor on ``verify`` where any value will do, and the page was fetched with another: each URL shows an exception."""
 _ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
 """Factors on ``verify`` where nothing but this URL may show that the page is an exception: as a rule, but for kinds of
 paths, and once another rule of the site had one."""
@@ -180,21 +181,33 @@ def _need_of_rule(site: Site, url: NormalizedUrl, rule: Hypothesis, at: PathPatt
     weight = _verify_low_risk(site) if low_risk else site.thresholds.verify * _lack_of_support(site, leaf, rule)
     if at.is_conditional:
         weight *= _CONDITIONAL
-    if rule.any_value and site.questions is not None:
-        weight *= _SEVERAL_WITNESSES
-    elif site.questions is not None and not low_risk and site.is_tested(url, rule):
+    questions = site.questions
+    if questions is not None and not low_risk and not rule.any_value and site.is_tested(url, rule):
         return 0.0  # another URL has shown already what the page is with this part
+    if questions is not None and (rule.any_value or _is_tested_with_another(site, url, rule, at)):
+        weight *= _SEVERAL_WITNESSES
     verified = max(found.verified for found in _standing(leaf, at, rule, everywhere=low_risk)) + evidence.under_way
     if site.hosts.is_counting and not rule.is_initial:
         verified = min(verified, _CREDIT_OF_OTHER_HOSTS * site.hosts.successes(at, rule, url.host))
     # Where a URL with the part was fetched first, the one without it shows alone what the page is without the part.
     is_without = rule.value is None and not low_risk and rule.names[0] not in url.part_hashes
-    if site.questions is not None and (is_without or site.hypotheses.has_one_witness(rule, evidence)):
+    has_one_witness = site.hypotheses.has_one_witness(rule, evidence)
+    if questions is not None and is_without and not has_one_witness:
+        return 1.0  # it is one of many URLs of the page
+    if questions is not None and (is_without or has_one_witness):
         usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
-        after_exception = site.questions.know_exceptions and evidence.to_clear > 0
+        after_exception = questions.know_exceptions and evidence.to_clear > 0
         weight *= _AFTER_EXCEPTION if after_exception else usual
         verified //= site.hypotheses.few_values(rule) or 1
     return _verification_rate(weight, verified)
+
+
+def _is_tested_with_another(site: Site, url: NormalizedUrl, rule: Hypothesis, at: PathPattern) -> bool:
+    """Whether a page was fetched with another value of an irrelevant part of which any value will do."""
+    any_value = site.hypotheses.parts[rule.names[0]].any_value if rule.value is None and len(rule.names) == 1 else None
+    if any_value is None or any_value not in at.evidence or not at.evidence[any_value].holds:
+        return False
+    return site.index.entries.get(url.identity + any_value.shift & U64_MASK) is not None
 
 
 def _standing(leaf: PathPattern, at: PathPattern, rule: Hypothesis, *, everywhere: bool) -> list[Evidence]:

@@ -152,9 +152,10 @@ def _verify_rules(seen: Observation, known: IndexHit) -> None:
     whole = seen.page.whole_identity
     fetched_before = whole != known.key and site.index.entry_at(seen.page.rules, whole) is not None
     site.index.put(whole, seen.content, [])
-    for rule, key in seen.page.identities_with_part.items():
+    keys = seen.page.identities_with_part
+    for rule in {**keys, **known.tags}:
         if site.questions is not None and not site.hypotheses.is_low_risk(rule):
-            site.tested.put(key, 1)
+            site.tested.put(keys[rule] if rule in keys else site.key_without(seen.page, rule), 1)
     if known.ambiguous or (fetched_before and known.content != seen.content):  # a page that changed blames no rule
         return
     is_stub = site.contents.is_stub_content(seen.content)

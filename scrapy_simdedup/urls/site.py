@@ -353,9 +353,18 @@ class Site:
         return entry is not None and entry_content(entry) != content
 
     def is_tested(self, url: NormalizedUrl, rule: Hypothesis) -> bool:
-        """Whether a page was fetched under a URL that has the same part as this one, which the rule drops from both."""
+        """Whether a page was fetched under a URL that has the same part as this one, which the rule drops from both.
+
+        Where this one has no such part, whether the page was fetched without it to verify the rule.
+        """
         key = url.identities_with_part.get(rule)
-        return key is not None and (self.tested.get(key) or self.index.entries.get(key)) is not None
+        if key is None:
+            return self.tested.get(self.key_without(url, rule)) is not None
+        return (self.tested.get(key) or self.index.entries.get(key)) is not None
+
+    def key_without(self, url: NormalizedUrl, rule: Hypothesis) -> int:
+        """The key at which it is noted that a page was fetched under a URL that has nothing of the rule's parts."""
+        return url.identity + self.hash("without", str(rule.number)) & compact.U64_MASK
 
     def coarsen_tag(self, hypothesis: Hypothesis, tag: int | None) -> int | None:
         """A tag; for a random part 0 or 1, as no session id is special."""

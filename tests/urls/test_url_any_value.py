@@ -109,6 +109,26 @@ def test_while_the_parameter_does_not_matter_at_all_nothing_is_said_of_its_value
     assert REPLY not in {str(rule) for rule in learner.rules()}
 
 
+@pytest.mark.slow
+@pytest.mark.parametrize("seed", range(4))
+def test_no_post_is_lost_that_differs_from_its_many_replies_though_most_of_them_come_first(seed: int) -> None:
+    """Nothing but the URL of the post itself tells what the post is without a reply."""
+    rng = random.Random(seed)
+    pages: list[tuple[float, Page]] = []
+    for number in range(100):
+        url, place = f"https://blog.example/thing/{number}", rng.random()
+        with_form = f"{url} with a form" if rng.random() < 0.03 else url
+        own = [
+            Page(url, url),
+            *(Page(f"{url}?reply={r}", with_form) for r in rng.sample(range(300), rng.randint(6, 20))),
+        ]
+        pages += [(place + 0.3 * rng.random(), page) for page in own]
+    in_order = [page for _, page in sorted(pages, key=lambda pair: pair[0])]
+    outcome, _ = crawl_and_ask(in_order, UrlLearner(seed=seed, checks=0.05), 0.0, rng)
+    assert outcome.lost == frozenset()
+    assert outcome.saved > 0.5
+
+
 def test_a_parameter_with_few_values_has_no_such_rule() -> None:
     """Three colours are three things, whatever two of them share."""
     learner = UrlLearner(thresholds=SURE, checks=1.0)
