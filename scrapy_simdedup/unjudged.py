@@ -105,5 +105,5 @@ UNJUDGED: dict[UnjudgedReason, Unjudged] = {
 }
 COMPARED_BY_BODY = frozenset(reason for reason, implied in UNJUDGED.items() if implied.compared_by_body)
 """The reasons of pages that repeat only pages with the same bytes."""
-OF_OWN_PAST = frozenset({None, "too_short", "unended"})
+OF_OWN_PAST = frozenset({None, "empty", "too_short", "unended"})
 """What pages are judged as whose text is compared with what their own URLs gave before."""

@@ -121,7 +121,8 @@ def _compare_unjudged(
 ) -> Revisit:
     """A page that is compared with its own past alone: it is unchanged where its units are, whatever its code says.
 
-    One that is too short may have been longer, or be so now, by a notice or a menu that only some answers have.
+    One that is too short may have been longer, or be so now, by a notice or a menu that only some answers have. One
+    that is short beside its menu may have another menu; a shell, which says no more than a headline, may have data.
     """
     now = page.fingerprint
     other_kind: VerdictKind | None = None if now.unjudged else "changed"
@@ -132,7 +133,10 @@ def _compare_unjudged(
     if "unended" in {now.unjudged, before.unjudged}:  # what differs may be where it ends
         evidence = None
     same = not changes and (now.data, now.h1) == (before.data, before.h1)
-    if now.unjudged == before.unjudged:
+    if "empty" in {now.unjudged, before.unjudged}:
+        texts = int(np.count_nonzero(now.page_units.of_content))
+        same = same and now.content == before.content and texts > 1
+    elif now.unjudged == before.unjudged:
         same = same and now.total == before.total
     if not same or before.identity_differs(now):
         return Revisit(record, other_kind, unit_changes=changes if other_kind else None, evidence=evidence)

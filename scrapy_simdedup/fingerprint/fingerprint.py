@@ -192,7 +192,7 @@ class PageFingerprint(NamedTuple):
 
     def as_unended(self) -> PageFingerprint:
         """The fingerprint where nothing shows that the page has come to its end."""
-        if self.unjudged not in OF_OWN_PAST | COMPARED_BY_BODY:
+        if self.unjudged == "empty" or self.unjudged not in OF_OWN_PAST | COMPARED_BY_BODY:
             return self
         return self._replace(unjudged="unended", simhash=0, **Digests(bytes(8))._asdict())
 

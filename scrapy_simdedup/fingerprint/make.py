@@ -111,7 +111,7 @@ def fingerprint_parsed(page: Page, body: bytes, settings: DedupSettings, secret:
     if data and not unjudged:  # then equal texts are no equal pages
         digests = digests._replace(exact=words.digest(digests.exact + data.to_bytes(4, "little")))
     units = None
-    if settings.keeps_units and unjudged in OF_OWN_PAST:
+    if settings.keeps_units and unjudged in OF_OWN_PAST and page.blocks:
         units = page_units(shingles, page.blocks, settings.shingle_size, page.h1)
         title, offer = page.own_title, page.offer
         if settings.ignore:

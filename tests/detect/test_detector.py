@@ -578,6 +578,32 @@ async def test_a_short_page_is_unchanged_whatever_its_code_says(store: Fingerpri
 
 
 @pytest.mark.parametrize(
+    ("before", "after", "is_duplicate"),
+    [
+        ("<p>From ten to six.</p>", "<p>From ten to six.</p>", True),
+        ("<p>From ten to six.</p>", "<p>From ten to seven.</p>", False),
+        ("<p>From ten to six.</p>", "<p>From ten to six.</p><p>Closed today.</p>", False),
+        ("", "", False),  # a shell, whose text a script may fetch
+    ],
+)
+@on_asyncio
+async def test_a_short_page_beside_a_long_menu_is_unchanged_when_the_menu_changes(
+    store: FingerprintStore, before: str, after: str, *, is_duplicate: bool
+) -> None:
+    def notice(text: str, last: str) -> str:
+        names = [*(f"Tale {number}" for number in range(90)), last]
+        menu = "".join(f"<li><a href=/{number}>{name}</a>" for number, name in enumerate(names))
+        around = f"<nav><ul>{menu}</ul></nav><footer><ul>{menu}</ul></footer>"
+        return f"<title>Opening hours</title>{around}<main><h1>Opening hours</h1>{text}</main>"
+
+    async with run(store, "monday") as detector:
+        assert (await detector.add(notice(before, "An old page of ours"), url=A)).reason == "empty"
+    async with run(store, "tuesday", unchanged="drop") as detector:
+        verdict = await detector.add(notice(after, "A new page of the house"), url=A)
+        assert (verdict.kind, verdict.is_duplicate) == ("unchanged" if is_duplicate else "unjudged", is_duplicate)
+
+
+@pytest.mark.parametrize(
     ("before", "after"), [("\u2713", "\u2717"), ("\u25cf\u25cf\u25cb", "\u25cf\u25cb\u25cb"), ("मेल", "मूल")]
 )
 @on_asyncio
