@@ -19,7 +19,7 @@ from scrapy_simdedup.page.block_tree import (
     mark_descendants,
     subtree_totals,
 )
-from scrapy_simdedup.page.roles import ASIDE, FOOTER, H1, HEADING, MAIN, WIDGET
+from scrapy_simdedup.page.roles import ASIDE, FOOTER, H1, HEADING, MAIN, MAIN_TAG, WIDGET
 
 BESIDE_ROLES = ASIDE | FOOTER | WIDGET
 """Roles of boxes that may hold a related list beside what is the page's own, such as its price."""
@@ -35,6 +35,8 @@ MIN_ITEMS_BESIDE = 3
 """Items that stand beside their heading, without a box of their own around them, from which they are a list."""
 MAX_SHARE = 0.8
 """Share of the page's text without a role above which such lists are what the page is about."""
+MIN_LINKED_SHARE = 0.8
+"""Share of its characters inside of links from which a list outside of ``<main>`` is of other pages."""
 _SAYS_RELATED = re.compile(
     r"""
     \b(?: recommended | recommendations | suggested | similar | related (?!\ (?:work|literature|research)\b)
@@ -88,11 +90,12 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
     """The blocks of all related lists, with their headings.
 
     1. A short heading that is no headline, and that no role but that of a column or a footer, says that such a list
-       follows.
+       follows. So does any heading without a role outside of the ``<main>`` whose article has the headline, such
+       as "Read more", if what follows is hardly anything but links.
     2. The list is the boxes beside it, of one kind and each with a link, up to the next heading there; or else the box
        after it, inside the box that holds both.
     3. It is one if it has links, no headline, no long text without links, and never many blocks without a link.
-    4. Where nearly all of the page is in such lists, they are what it is about.
+    4. Where nearly all of the page is in such lists, they are what it is about, but for those outside of ``<main>``.
     """
     headings = [
         number
@@ -108,10 +111,37 @@ def find_related_lists(tree: BlockTree, roles: Sequence[int]) -> list[int]:
         if any(stem in lowered for stem in stems) and _SAYS_RELATED.search(tree.texts[number]):
             end = _end_of_list(tree, number)
             found.extend(range(number, end) if end > number + 1 else ())
-    if not found:
-        return found
-    size = sum(len(text) for text, role in zip(tree.texts, roles, strict=True) if not role)
-    return found if sum(len(tree.texts[at]) for at in found if not roles[at]) <= MAX_SHARE * size else []
+    if found:
+        size = sum(len(text) for text, role in zip(tree.texts, roles, strict=True) if not role)
+        found = found if sum(len(tree.texts[at]) for at in found if not roles[at]) <= MAX_SHARE * size else []
+    return found + _lists_outside_main(tree, [number for number in headings if not roles[number]])
+
+
+def _lists_outside_main(tree: BlockTree, headings: Sequence[int]) -> list[int]:
+    """The blocks of lists of links below some headings, outside of the ``<main>`` whose article has the headline.
+
+    The headline of an index, which may have its list there, stands in no article.
+    """
+    if not headings or not any(roles & MAIN_TAG for roles in tree.box_roles):
+        return []
+    mains = mark_descendants(tree.box_parents, (roles & MAIN_TAG > 0 for roles in tree.box_roles))
+    outside = [number for number in headings if not mains[tree.boxes[number]]]
+    if not outside:
+        return []
+    parts = (main and roles & (MAIN | MAIN_TAG) == MAIN for main, roles in zip(mains, tree.box_roles, strict=True))
+    articles = mark_descendants(tree.box_parents, parts)
+    in_article = [at for at, box in enumerate(tree.boxes) if articles[box]]
+    has_text = any(not (tree.text_roles[at] & HEADING or tree.link_lengths[at]) for at in in_article)
+    if not has_text or not any(tree.text_roles[at] & H1 for at in in_article):
+        return []
+    found: list[int] = []
+    for number in outside:
+        end = _end_of_list(tree, number)
+        listed = range(number + 1, end)
+        linked = sum(tree.link_lengths[at] for at in listed)
+        if listed and linked >= MIN_LINKED_SHARE * sum(len(tree.texts[at]) for at in listed):
+            found.extend(range(number, end))
+    return found
 
 
 def _end_of_list(tree: BlockTree, heading: int) -> int:

@@ -603,6 +603,21 @@ async def test_a_short_page_beside_a_long_menu_is_unchanged_when_the_menu_change
         assert (verdict.kind, verdict.is_duplicate) == ("unchanged" if is_duplicate else "unjudged", is_duplicate)
 
 
+@on_asyncio
+async def test_a_short_post_is_unchanged_when_another_post_is_announced_below_it(store: FingerprintStore) -> None:
+    """Most of such a page are links to other posts, and still it is no list of them."""
+
+    def post(*others: str) -> str:
+        cards = "".join(f"<div><a href=/{other}><h3>{other}</h3>{prose(other, 40)}</a></div>" for other in others)
+        text = f"<main><article><h1>Kettle</h1>{prose('kettle', 25)}</article></main>"
+        return f"<title>Kettle</title>{text}<section><h2>Read more</h2><div>{cards}</div></section>"
+
+    async with run(store, "monday") as detector:
+        await detector.add(post("Teapot", "Spoon", "Sieve"), url=A)
+    async with run(store, "tuesday") as detector:
+        assert (await detector.add(post("Ladle", "Teapot", "Spoon"), url=A)).kind == "unchanged"
+
+
 @pytest.mark.parametrize(
     ("before", "after"), [("\u2713", "\u2717"), ("\u25cf\u25cf\u25cb", "\u25cf\u25cb\u25cb"), ("मेल", "मूल")]
 )

@@ -101,3 +101,29 @@ def test_what_follows_the_list_is_content() -> None:
 def test_a_page_of_recommendations_is_about_them() -> None:
     page = f"{SITE}<main><h1>Shop</h1><h2>Recommended for you</h2><ul>{cards(30)}</ul></main>"
     assert classes(page) == {BlockClass.CONTENT}
+
+
+TEASERS = "".join(f"<div><a href=/{n}><h3>{' '.join(words(n, 4))}</h3><p>17,50</p></a></div>" for n in range(4))
+
+
+@pytest.mark.parametrize("heading", ["Read more", "Weiterlesen", "From the mill"])
+@pytest.mark.parametrize("text", [prose("kettle", 20), "<blockquote>No kettles.</blockquote>"])
+def test_links_outside_of_the_main_part_are_boilerplate_whatever_their_heading_says(heading: str, text: str) -> None:
+    article = f"<main><article><header><h1>Kettle</h1></header>{text}</article></main>"
+    page = f"{SITE}{article}<section><h2>{heading}</h2><div>{TEASERS}</div></section>"
+    assert classes(page) == {BlockClass.BOILERPLATE}
+
+
+@pytest.mark.parametrize(
+    "page",
+    [
+        f"<main><h1>All kettles</h1><p>Here they are.</p></main><section><h2>New</h2>{TEASERS}</section>",
+        f"<main><article>{PRODUCT}</article><section><h2>Read more</h2>{TEASERS}</section></main>",
+        f"<article>{PRODUCT}</article><section><h2>Read more</h2>{TEASERS}</section>",
+        f"<main><article><h1>All kettles</h1></article></main><section><h2>New</h2>{TEASERS}</section>",
+        f"<main><article>{PRODUCT}</article></main><section><h2>Prices</h2>{cards()}</section>",
+    ],
+    ids=["index", "in the main part", "no main part", "no text", "texts beside the links"],
+)
+def test_links_are_content_where_nothing_says_that_they_lead_away(page: str) -> None:
+    assert classes(SITE + page) == {BlockClass.CONTENT}
