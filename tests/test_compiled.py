@@ -328,7 +328,7 @@ def test_it_finds_the_same_in_hostile_pages(name: str) -> None:
 
 def model_computes_alike(tree: BlockTree) -> bool:
     """Features, what is asked of them, the sums of the leaves, the features of the second round, and the choice."""
-    one, other = _content_model.block_features(tree), content_features.python_block_features(tree)
+    one, other = _content_model.counted_features(tree), content_features.python_counted_features(tree)
     model = content_model.content_model()
     values = np.ascontiguousarray(other.matrix(model.first.names).T)
     trees = (values, model.first.columns, model.first.borders, model.first.leaves)
@@ -370,7 +370,7 @@ def test_it_computes_nothing_of_a_tree_without_details() -> None:
     root = parse("<p>a</p>").root
     assert root is not None
     with pytest.raises(ValueError, match="detailed"):
-        _content_model.block_features(block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS))
+        _content_model.counted_features(block_tree.build_block_tree(root, DEFAULT_ROLE_WORDS))
 
 
 def shape(node: object) -> object:

@@ -96,7 +96,7 @@ def names():
     from scrapy_simdedup.page.block_tree import BlockTree
 
     one = BlockTree(["a"], *[[0]] * 3, [-1], [0], [0], [0], [-1], *[[0]] * 9, 0, "")
-    return _features.python_block_features(one)[:3]
+    return _features.python_counted_features(one)[:3]
 
 
 cdef struct Keyed:
@@ -502,8 +502,8 @@ cdef enum:  # rows of numbers of boxes that hold text
     OUTER, ROWS_OF_BOXES = OUTER + 8
 
 
-def block_features(tree):
-    """See :func:`scrapy_simdedup.page.content_features.python_block_features`."""
+def counted_features(tree):
+    """See :func:`scrapy_simdedup.page.content_features.python_counted_features`."""
     cdef Page page = Page(tree)
     cdef int64_t n = page.count, i, box, parent, place, down, first, end, length, above
     page.read(tree)

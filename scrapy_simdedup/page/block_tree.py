@@ -13,6 +13,7 @@ from lxml.html import HtmlElement
 
 from scrapy_simdedup.page import roles as role
 from scrapy_simdedup.page.hidden_texts import open_noscripts
+from scrapy_simdedup.page.metadata import Declared, find_declared
 
 Ints: TypeAlias = list[int]
 Walked: TypeAlias = tuple[
@@ -74,6 +75,8 @@ class BlockTree(NamedTuple):
     """All roles that class and id names of the page gave."""
     title: str
     """The text of ``<title>``; may be empty."""
+    declared: Declared = Declared()
+    """What the page declares of its main content; nothing unless details are asked for."""
 
 
 PATH_FACTOR = 0x9E3779B1
@@ -96,13 +99,13 @@ def build_block_tree(root: HtmlElement, words: role.RoleWords, *, detailed: bool
     """The block tree of the page with an ``<html>`` element, where class and id names give the roles of ``words``.
 
     Where the page stands in a ``<noscript>``, that element becomes one whose text is read. ``detailed`` fills the lists
-    that the content model asks for, from ``link_counts`` to ``box_bodies``.
+    that the content model asks for, from ``link_counts`` to ``box_bodies``, and ``declared``.
     """
     title = cast("str", _title_of_head(root) or _title_of_body(root))
     walked = walk(root, words, detailed)
     if open_noscripts(root, walked[0]):
         walked = walk(root, words, detailed)
-    return BlockTree(*walked, title.strip())
+    return BlockTree(*walked, title.strip(), find_declared(root) if detailed else Declared())
 
 
 _OF_NUMBER = "0123456789 \t\n\v\f\r"

@@ -8,12 +8,15 @@ script.
 from __future__ import annotations
 
 import re
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Sequence
+from itertools import accumulate
 from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 import numpy as np
 
+from scrapy_simdedup.page.metadata import DESCRIPTION_BEGINNING, MIN_DESCRIPTION_LENGTH
 from scrapy_simdedup.page.roles import MAIN, MAIN_TAG, ROLE_NAMES, TAG_IDS
 
 if TYPE_CHECKING:
@@ -135,6 +138,8 @@ MAX_REPEATED_LENGTH = 100
 """Characters above which two blocks that differ in numbers only are two."""
 MAX_PATTERN_LENGTH = 200
 """Characters above which a block is searched for no price."""
+FEW_CHARACTERS = 12
+"""Characters of a block that are looked for in descriptions before more of it is."""
 OTHER, SPACE, STOP, COMMA, DIGIT, UPPER, LOWER = range(7)
 _KINDS = 7
 KIND_OF_BYTE = np.zeros(256, np.uint8)
@@ -185,3 +190,33 @@ def likeness_to_title(title: str, texts: Sequence[str], length: NDArray[np.int64
         for number in np.flatnonzero(length <= MAX_TITLE_LENGTH).tolist():
             covered[number] = len(wanted.intersection(WORD.findall(texts[number].lower()))) / len(wanted)
     return covered
+
+
+def likeness_to_descriptions(descriptions: Sequence[str], texts: Sequence[str]) -> NDArray[np.float32]:
+    """For each block, 1 where it begins as a description has it or has what one begins with, else 0.
+
+    -1 where the page has no description, and for blocks that are too short to tell.
+    """
+    made = np.full(len(texts), -1, np.float32)
+    if not descriptions:
+        return made
+    ends = list(accumulate(len(text) + 1 for text in texts))
+    described, page = "\n".join(descriptions), "\n".join(texts)
+    for number, text in enumerate(texts):
+        if len(text) >= MIN_DESCRIPTION_LENGTH:
+            few = text[:FEW_CHARACTERS]
+            is_likely = few in described or not few.isprintable()  # as it is where a line ends in it
+            made[number] = is_likely and _first_line(text) in described
+    for description in descriptions:
+        beginning = description[:DESCRIPTION_BEGINNING]
+        at = page.find(beginning)
+        while at >= 0:
+            number = bisect_right(ends, at)
+            made[number] = 1
+            at = page.find(beginning, ends[number])
+    return made
+
+
+def _first_line(text: str) -> str:
+    """The beginning of a text that a page may have in several lines, in one."""
+    return " ".join(text[: 2 * DESCRIPTION_BEGINNING].split())[:DESCRIPTION_BEGINNING]

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 import numpy as np
 
 from scrapy_simdedup.page import content_boxes
+from scrapy_simdedup.page.metadata import KINDS_OF_PAGES
 from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, H1, HEADING, MAIN, PARAGRAPH, TAG_IDS
 
 if TYPE_CHECKING:
@@ -38,6 +39,7 @@ _OWN_BITS = {"table": content_boxes.BITS["table"], "main": MAIN, "boilerplate": 
 """What is asked of the own bits of a box."""
 _PROSE_BITS = ("main", "body_property")
 _PAGE_BITS = ("main", "main_tag", "form", "table", "aside")
+_DECLARED_KINDS = tuple(dict.fromkeys(KINDS_OF_PAGES.values()))
 _HEADING_LEVEL = np.zeros(64, np.int64)
 for _level in range(1, 7):
     _HEADING_LEVEL[TAG_IDS[f"h{_level}"]] = _level
@@ -117,8 +119,8 @@ def python_gather(  # noqa: PLR0917 - all are the numbers of one page
             row[:] = page[number]
 
 
-def python_block_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
-    """The features of the blocks of a page that has text; the tree is made with ``detailed=True``.
+def python_counted_features(tree: BlockTree) -> Features:  # noqa: PLR0915 - one number after the other
+    """The features that are counted in the blocks and boxes of a page; the tree is made with ``detailed=True``.
 
     Where the package was installed with its compiled part, :mod:`scrapy_simdedup.page._content_model` does the same.
     """
@@ -348,7 +350,21 @@ def _group_numbers(  # noqa: PLR0917 - as above
 
 
 try:
-    from scrapy_simdedup.page._content_model import block_features as block_features  # noqa: PLC0414 - for others, too
+    from scrapy_simdedup.page._content_model import counted_features as counted_features  # noqa: PLC0414 - for others, too
     from scrapy_simdedup.page._content_model import gather as gather  # noqa: PLC0414 - for others, too
 except ImportError:  # installed without a compiler
-    block_features, gather = python_block_features, python_gather
+    counted_features, gather = python_counted_features, python_gather
+
+
+def block_features(tree: BlockTree) -> Features:
+    """The features of the blocks of a page that has text; the tree is made with ``detailed=True``."""
+    counted, declared = counted_features(tree), tree.declared
+    described = content_boxes.likeness_to_descriptions(declared.descriptions, tree.texts)
+    first = int(described.argmax())
+    from_description = np.arange(len(described)) - first if described[first] > 0 else np.full(len(described), -999)
+    return counted._replace(
+        block_names=(*counted.block_names, "described", "from_description"),
+        page_names=(*counted.page_names, *_DECLARED_KINDS),
+        blocks=np.vstack((counted.blocks, described, from_description.astype(np.float32))),
+        page=np.append(counted.page, np.array([kind in declared.kinds for kind in _DECLARED_KINDS], np.float32)),
+    )

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 MODEL_FILE = "content_model.npz"
-MODEL_DIGEST = "02d72682adf3756be000ad34d695d464674a610dfe2bd3c002e653998c3b16a4"
+MODEL_DIGEST = "305a2a7f4b3ecaa57974f7f2d531552594a8b7e09a338473caf131d81e7fb82e"
 """SHA-256 of the file; a file with another one is not loaded."""
 UNITS = 128
 """What a leaf of 1, in log odds, is as an integer."""

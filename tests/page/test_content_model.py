@@ -243,6 +243,26 @@ def test_the_second_copy_of_a_text_is_told_from_the_first() -> None:
     assert around.tolist() == pytest.approx([0, 0, len(text) / (len(text) + 3), len(text) / (len(text) + 3)])
 
 
+def test_a_text_is_told_by_the_description_that_begins_as_it_does() -> None:
+    """Or that has its beginning, such as that of a later paragraph. White space of the template does not matter."""
+    first, second, other = (sentences(name, 2) for name in ("first", "second", "other"))
+    description = (
+        f'<meta name=description content="{first[:60]}..."><meta property=og:description content="{first} {second}">'
+    )
+    blocks = f"<p>{other}</p><p>{first.replace(' ', chr(10), 1)}</p><div>Short</div><p>{second}</p>"
+    for head, expected in ((description, [0, 1, -1, 1]), ("", [-1, -1, -1, -1])):
+        features = block_features(tree_of(f"<head>{head}</head><body>{blocks}</body>"))
+        described, behind = features.matrix(("block.described", "block.from_description")).T
+        assert described.tolist() == expected
+        assert behind.tolist() == ([-1, 0, 1, 2] if head else [-999] * 4)
+
+
+def test_the_kind_that_a_page_declares_is_known_of_each_of_its_blocks() -> None:
+    data = '<script type="application/ld+json">{"@type": "QAPage"}</script>'
+    features = block_features(tree_of(f"<head>{data}</head><body><p>Why?</p><p>So that it burns.</p></body>"))
+    assert features.matrix(("page.questions", "page.product", "page.og_none")).tolist() == [[1, 0, 1]] * 2
+
+
 def test_a_short_post_goes_with_the_posts_beside_it() -> None:
     """Blocks whose boxes have the same tags and classes are likely together; what stands elsewhere is as it was."""
     features = block_features(tree_of(f"<p>{'x' * 500}</p><p>Same here</p><div>Reply</div>"))

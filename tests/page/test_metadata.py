@@ -11,6 +11,8 @@ from hypothesis import strategies as st
 from helpers.soup import soup
 from scrapy_simdedup import Content, page_content
 from scrapy_simdedup.page import content
+from scrapy_simdedup.page.metadata import MAX_DESCRIPTION_LENGTH, MAX_DESCRIPTIONS, find_declared
+from scrapy_simdedup.page.parse import parse
 
 URL = "https://site.example/news/harbour"
 
@@ -96,6 +98,51 @@ def test_bad_metadata_say_nothing(head: str) -> None:
     known = {page.title, page.date, page.language, page.site_name, page.canonical, page.author}
     assert known <= {"", "5"}
     assert page.text == "Some text"
+
+
+@pytest.mark.parametrize(
+    ("head", "kinds", "descriptions"),
+    [
+        ("", {"og_none"}, ()),
+        (meta(og__type="Article"), {"og_article"}, ()),
+        (meta(og__type="product.item"), {"og_product"}, ()),
+        (meta(og__type="profile"), set(), ()),
+        (
+            json_ld({"@graph": [{"@type": ["Thing", "BlogPosting"]}, {"@type": "WebSite"}]}),
+            {"posting", "site", "og_none"},
+            (),
+        ),
+        (
+            json_ld({"@type": "DiscussionForumPosting", "comment": [{"@type": "Comment"}]}),
+            {"thread", "replies", "og_none"},
+            (),
+        ),
+        (json_ld({"@type": {"@value": "Product"}, "description": 5}), {"og_none"}, ()),
+        (
+            '<meta name=description content="A lamp &amp;amp; a wick, made by hand">'
+            + meta(og__description="A lamp & a wick, made by hand", twitter__description="A lamp")
+            + json_ld({"@type": "Product", "description": "<p>A lamp of brass,\n with a wick of wool"}),
+            {"product", "og_none"},
+            ("A lamp & a wick, made by hand", "A lamp of brass, with a wick of wool"),
+        ),
+    ],
+)
+def test_what_a_page_declares_of_its_content(head: str, kinds: set[str], descriptions: tuple[str, ...]) -> None:
+    """Its kind by JSON-LD and OpenGraph, and its descriptions but those that are too short to tell a text."""
+    root = parse(f"<html><head>{head}</head><body><p>Some text</p></body></html>", with_html_methods=False).root
+    assert root is not None
+    declared = find_declared(root)
+    assert declared.kinds == kinds
+    assert declared.descriptions == descriptions
+
+
+def test_descriptions_without_end_are_cut() -> None:
+    many = [{"@type": "Product", "description": f"{number} " + "wick " * 2_000} for number in range(50)]
+    root = parse(f"<html><head>{json_ld(many)}</head><body>a</body></html>", with_html_methods=False).root
+    assert root is not None
+    found = find_declared(root).descriptions
+    assert len(found) == MAX_DESCRIPTIONS
+    assert max(map(len, found)) <= MAX_DESCRIPTION_LENGTH
 
 
 @given(soup, st.text(max_size=30))
