@@ -283,7 +283,7 @@ def _add_comments(tree: BlockTree, chosen: list[bool]) -> None:
     The references that the model learned from have none of them. With them go those at such places below, as on the
     last answer; not the comments below an article, and no box that holds a chosen block.
     """
-    if not tree.named_roles & COMMENT:
+    if not tree.named_roles & COMMENT or tree.declared.is_article:
         return
     around = [0]
     for box in range(1, len(tree.box_parents)):

@@ -25,9 +25,9 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
-from scrapy_simdedup.page.block_tree import BlockTree, self_and_above
+from scrapy_simdedup.page.block_tree import BlockTree, mark_descendants, self_and_above
 from scrapy_simdedup.page.content_features import FULL_WEIGHT, PLACES, PROSE, SAID_NAMES, Features, block_features
-from scrapy_simdedup.page.roles import BOILERPLATE_ROLES
+from scrapy_simdedup.page.roles import BOILERPLATE_ROLES, COMMENT
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -142,6 +142,7 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
     in a box that is named as boilerplate.
     """
     lengths = list(map(len, tree.texts))
+    probabilities = _without_comments(tree, probabilities, lengths)
     chosen = choose_blocks(probabilities, lengths)
     taken = np.flatnonzero(chosen).tolist()
     if not taken:
@@ -155,6 +156,21 @@ def take_blocks(tree: BlockTree, probabilities: NDArray[np.float64]) -> NDArray[
     for blocks in without_links:
         chosen[blocks] = all(counts[text] == count for text, count in Counter(texts[blocks]).items())
     return chosen
+
+
+def _without_comments(
+    tree: BlockTree, probabilities: NDArray[np.float64], lengths: Sequence[int]
+) -> NDArray[np.float64]:
+    """The probabilities, which are 0 for what is named as comments on what calls itself an article.
+
+    To the model a comment is like a post of a thread. A page without a text beside its comments is about them.
+    """
+    if not (tree.named_roles & COMMENT and tree.declared.is_article):
+        return probabilities
+    is_below = mark_descendants(tree.role_parents, (roles & COMMENT > 0 for roles in tree.node_roles))
+    is_comment = np.array([is_below[node] for node in tree.role_nodes])
+    has_text = ~is_comment & (probabilities >= 0.5) & (np.array(lengths) >= PROSE)
+    return np.where(is_comment, 0, probabilities) if has_text.any() else probabilities
 
 
 def _likely_gaps(said: Sequence[float], taken: Sequence[int], first_text: int) -> Iterator[slice]:

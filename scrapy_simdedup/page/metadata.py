@@ -399,6 +399,11 @@ class Declared(NamedTuple):
     descriptions: tuple[str, ...] = ()
     """What is written for search engines and for those who share the page, often how its main content begins."""
 
+    @property
+    def is_article(self) -> bool:
+        """Whether the page calls itself an article, and nothing of which what others wrote is a part."""
+        return bool(self.kinds & {"posting", "og_article"}) and not self.kinds & {"thread", "questions", "product"}
+
 
 def find_declared(root: HtmlElement) -> Declared:
     """What a page declares of its main content, in the ``<meta>`` elements of its head and by JSON-LD. Never raises."""

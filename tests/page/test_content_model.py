@@ -263,6 +263,32 @@ def test_the_kind_that_a_page_declares_is_known_of_each_of_its_blocks() -> None:
     assert features.matrix(("page.questions", "page.product", "page.og_none")).tolist() == [[1, 0, 1]] * 2
 
 
+ARTICLE = "<meta property=og:type content=article>"
+THREAD = f'{ARTICLE}<script type="application/ld+json">{{"@type": "DiscussionForumPosting"}}</script>'
+
+
+@pytest.mark.parametrize(
+    ("head", "text", "is_content"),
+    [
+        (ARTICLE, f"<p>{sentences('lamp', 3)}</p>", False),
+        (THREAD, f"<p>{sentences('lamp', 3)}</p>", True),
+        ("", f"<p>{sentences('lamp', 3)}</p>", True),
+        (ARTICLE, "<p><a href=https://lamps.example>lamps.example</a></p>", True),
+    ],
+    ids=["an article", "a thread", "not said", "no text beside them"],
+)
+def test_comments_on_what_calls_itself_an_article_are_none_of_its_content(
+    head: str, text: str, *, is_content: bool
+) -> None:
+    said = paragraphs("reader", 8)
+    comments = "".join(
+        f"<li class=comment><cite>Ann {n}</cite><div><p>{text}</p></div></li>" for n, text in enumerate(said)
+    )
+    article = f"<main><article><h1>Lamps</h1>{text}</article><ol class=comment-list>{comments}</ol></main>"
+    found = page_content(f"<html><head><title>Lamps</title>{head}</head><body>{FRAME_TOP}{article}</body></html>").text
+    assert [comment in found for comment in said] == [is_content] * 8
+
+
 def test_a_short_post_goes_with_the_posts_beside_it() -> None:
     """Blocks whose boxes have the same tags and classes are likely together; what stands elsewhere is as it was."""
     features = block_features(tree_of(f"<p>{'x' * 500}</p><p>Same here</p><div>Reply</div>"))
