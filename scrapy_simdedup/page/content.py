@@ -18,11 +18,11 @@ from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.amounts import is_price
 from scrapy_simdedup.page.block_tree import BlockTree, build_block_tree
-from scrapy_simdedup.page.classify import BlockClass, classify_blocks, is_boilerplate
+from scrapy_simdedup.page.classify import BlockClass, classify_blocks, classify_by_roles, is_boilerplate
 from scrapy_simdedup.page.content_tree import MAX_INSIDE, inner_links, single_spaced
 from scrapy_simdedup.page.metadata import find_metadata
 from scrapy_simdedup.page.parse import parse
-from scrapy_simdedup.page.roles import COMMENT, H1, HEADING, TAG_IDS, role_words
+from scrapy_simdedup.page.roles import COMMENT, H1, HEADING, NAV, TAG_IDS, role_words
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings, Extractor
 
@@ -145,12 +145,23 @@ def _blocks_of_model(root: HtmlElement, tree: BlockTree) -> list[bool]:
 
     chosen: list[bool] = main_content(tree).tolist()
     if True in chosen:
+        _leave_out_menus(tree, chosen)
         _round_off_definitions(tree, chosen)
         _round_off_tables(tree, chosen)
         _choose(notes_of(root, tree, chosen), chosen, True)
         _add_comments(tree, chosen)
         _add_headline(tree, chosen)
     return chosen
+
+
+def _leave_out_menus(tree: BlockTree, chosen: list[bool]) -> None:
+    """Leave out what is named navigation above all other text that is chosen, if there is such text.
+
+    Beside a text of a few words the model finds the menu of its site as likely, and that is much longer.
+    """
+    _, roles = classify_by_roles(tree)
+    first = next((number for number, is_own in enumerate(chosen) if is_own and not roles[number] & NAV), 0)
+    _choose(range(first), chosen, False)
 
 
 def _round_off_definitions(tree: BlockTree, chosen: list[bool]) -> None:
@@ -304,17 +315,17 @@ def _add_comments(tree: BlockTree, chosen: list[bool]) -> None:
 def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
     """Choose the headline above the chosen blocks with the prices below it, if it is not among them and no boilerplate.
 
-    That is the last ``<h1>`` there, or else, as on the pages of a manual in chapters, the last heading that the title
-    repeats. An ``<h1>`` that it repeats may also stand between the blocks. The references that the model learned from
-    are bodies of texts, most of them without their headline, and without the prices between it and the text. An
-    ``<h1>`` with line breaks is chosen with all its lines.
+    That is the last ``<h1>`` there, or else, as on the pages of a manual in chapters, the last heading or line that
+    repeats the title. An ``<h1>`` that repeats it may also stand between the blocks. The references that the model
+    learned from are bodies of texts, most of them without their headline, and without the prices between it and the
+    text. An ``<h1>`` with line breaks is chosen with all its lines.
     """
     if True not in chosen:
         return
     headlines = [number for number in tree.headings if tree.text_roles[number] & H1]
     if not any(chosen[number] for number in headlines):
         first = chosen.index(True)
-        above = [number for number in headlines if number < first] or _titled_headings(tree, chosen, first)
+        above = [number for number in headlines if number < first] or _titled_texts(tree, chosen, first)
         if above and not is_boilerplate(tree, above[-1]):
             chosen[above[-1]] = True
             between = range(max(above[-1], first - MAX_TO_PRICE), first)
@@ -323,14 +334,21 @@ def _add_headline(tree: BlockTree, chosen: list[bool]) -> None:
     _choose((n for n in headlines if tree.boxes[n] in boxes and tree.box_tags[tree.boxes[n]] == _H1), chosen, True)
 
 
-def _titled_headings(tree: BlockTree, chosen: Sequence[bool], first: int) -> list[int]:
+def _titled_texts(tree: BlockTree, chosen: Sequence[bool], first: int) -> list[int]:
     """The headings that repeat most of the title, above the first chosen block; none if one of them is chosen.
 
-    An ``<h1>`` may also stand behind that block.
+    An ``<h1>`` may also stand behind that block. Where no heading repeats half of the title, a text without a link may:
+    the references that Doxygen makes, and old forums, have their headline in a ``<div>``.
     """
-    title, words = _words_of(tree.title), {number: _words_of(tree.texts[number]) for number in tree.headings}
-    most = max((len(of) for of in words.values() if of in title), default=0) if title.strip() else 0
-    titled = [number for number, of in words.items() if len(of) == most and of in title]
+    title = _words_of(tree.title)
+    if not title.strip():
+        return []
+    headings = {number: _words_of(tree.texts[number]) for number in tree.headings}
+    lines = {number: _words_of(tree.texts[number]) for number in range(first) if not tree.link_lengths[number]}
+    titled = list[int]()
+    for words, least in ((headings, len(title) / 2), (lines, len(title) / 2), (headings, 0)):
+        most = max((len(of) for of in words.values() if of in title), default=0)
+        titled = titled or [number for number, of in words.items() if len(of) == most > least and of in title]
     if any(chosen[number] for number in titled):
         return []
     last = len(chosen) - 1 - chosen[::-1].index(True)

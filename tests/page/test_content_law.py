@@ -206,11 +206,41 @@ def test_the_headline_stands_above_the_text_that_the_model_takes(monkeypatch: py
         ("<title>The pier</title><p>Text</p><h2>The pier</h2><p>More</p>", "1 0 1", "1 0 1"),
         ("<title>The pier</title><p>Text</p><h1>The pier</h1>", "1 0", "1 0"),
         ("<title>The pier</title><nav><h2>The pier</h2></nav><p>Text</p>", "0 1", "0 1"),
+        # A reference whose headline is no heading; what repeats less of the title may be the name of the site.
+        ("<title>Acme: the pier class</title><div>The pier class</div><p>Text</p>", "0 1", "1 1"),
+        ("<title>Acme: the pier class</title><div>The pier class</div><p>Text</p><h3>Pier</h3>", "0 1 1", "1 1 1"),
+        (
+            "<title>Acme: the pier class</title><div>The pier class</div><h2>The pier class</h2><p>Text</p>",
+            "00 1",
+            "01 1",
+        ),
+        ("<title>Acme: the pier class</title><div>Acme</div><p>Text</p>", "0 1", "0 1"),
+        ("<title>The pier</title><div><a href=/pier>The pier</a></div><p>Text</p>", "0 1", "0 1"),
+        ("<title>The pier</title><nav>The pier</nav><p>Text</p>", "0 1", "0 1"),
     ],
 )
 def test_where_no_h1_is_above_the_text_the_title_tells_the_headline(
     html: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    assert chosen_blocks(html, taken, monkeypatch) == expected.replace(" ", "")
+
+
+MENU = "<nav><a href=/a>Lamps</a><ul><li><a href=/b>Piers</a><li><a href=/c>Tides</a></ul></nav>"
+
+
+@pytest.mark.parametrize(
+    ("html", "taken", "expected"),
+    [
+        (f"{MENU}<h1>Tides</h1><p>Text</p>", "111 1 1", "000 1 1"),
+        (f"<div><h1>All pages</h1>{MENU}</div>", "1 111", "1 111"),
+        (f"{MENU}<p>Text</p>", "111 0", "111 0"),
+        (f"{MENU.replace('nav>', 'div>')}<h1>Tides</h1>", "111 1", "111 1"),
+    ],
+)
+def test_the_menu_of_the_site_above_a_short_text_is_no_part_of_it(
+    html: str, taken: str, expected: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """That of a page that lists pages stands below its headline."""
     assert chosen_blocks(html, taken, monkeypatch) == expected.replace(" ", "")
 
 
