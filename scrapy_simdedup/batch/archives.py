@@ -6,7 +6,6 @@ outside of its site, so all that an engine has to do is to bring the rows of eac
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass
@@ -15,7 +14,7 @@ from heapq import heapreplace
 from typing import Any
 
 from scrapy_simdedup.batch import tables
-from scrapy_simdedup.batch.records import RECORD_COLUMNS, record_row
+from scrapy_simdedup.batch.records import from_line, record_row, to_line
 from scrapy_simdedup.batch.things import again_in_run, request_key
 from scrapy_simdedup.batch.workers import Watch
 from scrapy_simdedup.detect.detector import fingerprint_description, secret_mark
@@ -38,10 +37,7 @@ MAX_PAGES_OF_SITE = 10_000_000
 """Pages of a site above which one process would take half a day to judge them."""
 MAX_PLACED_SITES = 100_000
 """The largest sites, which are put into bins by their sizes; the others by their hashes."""
-MAX_NAMED = 5
-"""Sites that an error names."""
-_PACKED_FIELDS = tuple(name for name in RECORD_COLUMNS if name not in {"site", "url", "key", "fingerprint"})
-"""The fields of a record of a history that have no column of their own in a table of fingerprints."""
+MAX_NAMED_SITES = 5
 
 
 class UnorderedBatch(SimdedupError):
@@ -126,30 +122,10 @@ def _fingerprint_row(
     }
 
 
-def history_row(site: str, record: Record | SiteNote, number: int) -> dict[str, Any]:
+def history_row(site: str, known: Record | SiteNote, number: int) -> dict[str, Any]:
     """A record or a note of an export as a row of a table of fingerprints, which keep its order by their number."""
-    if isinstance(record, SiteNote):
-        note = json.dumps({"journal": record.journal, "note": record.value.hex()}).encode()
-        return {"site": site, "time": float(number), "url": "", "key": b"", "record": note}
-    rest = {name: getattr(record, name) for name in _PACKED_FIELDS}
-    rest["original"] = None if record.original is None else record.original.hex()
-    return {
-        "site": site,
-        "time": float(number),
-        "url": record.url,
-        "key": record.key,
-        "fingerprint": record.fingerprint,
-        "record": json.dumps(rest).encode(),
-    }
-
-
-def _known_of(url: str, key: bytes, raw: bytes, packed: bytes) -> Record | SiteNote:
-    rest = json.loads(packed)
-    if "journal" in rest:
-        return SiteNote(rest["journal"], bytes.fromhex(rest["note"]))
-    original = rest.pop("original")
-    rest["original"] = None if original is None else bytes.fromhex(original)
-    return Record(url=url, key=key, fingerprint=raw, **rest)
+    url, key = (known.url, known.key) if isinstance(known, Record) else ("", b"")
+    return {"site": site, "time": float(number), "url": url, "key": key, "record": to_line(site, known)}
 
 
 ORDER = "site, record IS NULL, time, url, key, file, position"
@@ -187,8 +163,8 @@ def verdicts(
         columns = {name: batch.column(name).to_pylist() for name in {*names, *tables.PAGE_COLUMNS}}
         pages = zip(*(columns[name] for name in tables.PAGE_COLUMNS), strict=True)
         for page, values in zip(pages, zip(*(columns[name] for name in names), strict=True), strict=True):
-            home, time, url, key, canonical, raw, units, unjudged, packed = values
-            order = (packed is None, time, url, key)
+            home, time, url, key, canonical, raw, units, unjudged, line = values
+            order = (line is None, time, url, key)
             if home != site:
                 if site is not None and home < site:
                     raise UnorderedBatch(f"{home} comes after {site}; sort the rows by {ORDER}")
@@ -198,8 +174,8 @@ def verdicts(
             elif order < before:
                 raise UnorderedBatch(f"{url} of {home} comes too late; sort the rows by {ORDER}")
             before = order
-            if packed is not None:
-                judge.remember(_known_of(url, key, raw, packed))
+            if line is not None:
+                judge.remember(from_line(line)[1])
                 continue
             if raw is None:
                 verdict = Verdict("unjudged", reason=unjudged)
@@ -228,7 +204,7 @@ def check_sizes(sizes: Mapping[str, int], max_pages: int | None) -> None:
     """Check that each site, of which the largest are given, can be judged by one process; ``max_pages`` is its cap."""
     large = sorted(((pages, site) for site, pages in sizes.items() if pages > MAX_PAGES_OF_SITE), reverse=True)
     if large and max_pages is None:
-        named = ", ".join(f"{site} ({pages:,})" for pages, site in large[:MAX_NAMED])
+        named = ", ".join(f"{site} ({pages:,})" for pages, site in large[:MAX_NAMED_SITES])
         raise SimdedupError(
             f"a site with more than {MAX_PAGES_OF_SITE:,} pages takes one process half a day and more, and there are "
             f"{len(large):,} of them: {named}; set SIMDEDUP_MAX_PAGES_PER_SITE, or judge the hosts of large sites "

@@ -80,8 +80,7 @@ class CandidateIndex:
 
     def ids(self, rows: Rows) -> NDArray[np.uint64]:
         """The ids of records."""
-        found: NDArray[np.uint64] = np.frombuffer(self._records.ids, np.uint64)[rows]
-        return found
+        return np.frombuffer(self._records.ids, np.uint64)[rows]
 
     def delivered(self, rows: Rows) -> NDArray[np.uint8]:
         """3 for each stub, 2 for each record that was delivered with items, 1 without, 0 for one that is in work."""
@@ -335,8 +334,7 @@ def hamming_search(
     rows: Rows = np.concatenate(hits)
     if len(rows) <= most:
         return rows
-    chosen: Rows = rows[np.argpartition(np.concatenate(distances), most)[:most]]
-    return chosen
+    return rows[np.argpartition(np.concatenate(distances), most)[:most]]
 
 
 def to_words(simhash: int, count: int) -> NDArray[np.uint64]:

@@ -126,8 +126,7 @@ def distinct(numbers: NDArray[Numbers]) -> NDArray[Numbers]:
 def are_among(numbers: NDArray[np.integer], others: NDArray[np.integer] | list[int]) -> NDArray[np.bool_]:
     """Which of some numbers are among others; ``np.isin`` imports ``numpy.ma`` for it, in the midst of a crawl."""
     ascending = np.sort(others)
-    found: NDArray[np.bool_] = ascending.searchsorted(numbers, "right") > ascending.searchsorted(numbers)
-    return found
+    return ascending.searchsorted(numbers, "right") > ascending.searchsorted(numbers)
 
 
 def set_digest(hashes: Hashes) -> bytes:

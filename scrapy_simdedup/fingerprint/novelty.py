@@ -106,8 +106,7 @@ class LookUp(NamedTuple):
         """Which blocks may be missing as a whole: as much of them is missing as of a text that is not there at all."""
         expected = self.shown * self.looked_up
         least = expected - DEVIATIONS_ALLOWED * np.sqrt((1 - self.shown) * expected)
-        found: Mask = (self.missing > 0) & (self.missing >= least)
-        return found
+        return (self.missing > 0) & (self.missing >= least)
 
     def hides(self, words: int) -> bool:
         """Whether the pages are so long that of a text of some words too few shingles are looked up to tell it."""

@@ -235,8 +235,7 @@ def estimate_unshared(
     """
     estimates = difference_sizes(64 * many.shape[-1])
     ones = np.minimum(hamming_distances(one, many), len(estimates) - 1)
-    made: NDArray[np.float64] = np.maximum(0.0, estimates[ones] - np.abs(sizes.astype(np.int64) - int(size))) / 2
-    return made
+    return np.maximum(0.0, estimates[ones] - np.abs(sizes.astype(np.int64) - int(size))) / 2
 
 
 @lru_cache(maxsize=8)

@@ -168,8 +168,7 @@ class RedisStore(RemoteStore):
 
     async def get_note(self, journal: str, key: bytes) -> bytes | None:
         client: Any = self._open  # typed for keys of text alone
-        found: bytes | None = await self._breaker.run(lambda: answer_of(client.hget(journal_keys(journal)[0], key)))
-        return found
+        return await self._breaker.run(lambda: answer_of(client.hget(journal_keys(journal)[0], key)))
 
     async def read_notes(self, journal: str, after: int = 0) -> base.Notes:
         cursor, complete, *values = await self._run("read_notes", journal_keys(journal), after, NOTES_PER_PART)
