@@ -7,16 +7,13 @@ import traceback
 from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
+from ctypes import c_longlong
 from functools import partial
 from multiprocessing import connection, get_context
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import Any, TypeAlias, TypeVar
 
 from scrapy_simdedup.errors import SimdedupError
-
-if TYPE_CHECKING:
-    from ctypes import c_longlong
-
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 Result = TypeVar("Result")
 Watch: TypeAlias = "Callable[[int], AbstractContextManager[UnjudgedReason | None]]"

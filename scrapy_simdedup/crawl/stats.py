@@ -6,15 +6,13 @@ import heapq
 from collections import Counter
 from collections.abc import Callable
 from functools import partial
-from typing import TYPE_CHECKING, cast
+from typing import cast
 
+from scrapy.statscollectors import StatsCollector
+
+from scrapy_simdedup.detect.verdict import Verdict
 from scrapy_simdedup.display import plural
 from scrapy_simdedup.unjudged import UNJUDGED, UnjudgedReason
-
-if TYPE_CHECKING:
-    from scrapy.statscollectors import StatsCollector
-
-    from scrapy_simdedup.detect.verdict import Verdict
 
 PREFIX = "simdedup/"
 """How the names begin in Scrapy's stats."""

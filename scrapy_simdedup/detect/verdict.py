@@ -4,16 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Literal, NamedTuple, TypeAlias
+from typing import Any, Literal, NamedTuple, TypeAlias
 
 from scrapy_simdedup.display import bar_html, format_time, link_html, plural, shorten, table_html
+from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
+from scrapy_simdedup.fingerprint.unit_changes import Change
+from scrapy_simdedup.settings import DedupSettings
+from scrapy_simdedup.store.base import Record
 from scrapy_simdedup.unjudged import UnjudgedReason
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
-    from scrapy_simdedup.fingerprint.unit_changes import Change
-    from scrapy_simdedup.settings import DedupSettings
-    from scrapy_simdedup.store.base import Record
 
 VerdictKind: TypeAlias = Literal["new", "identical", "near", "unchanged", "changed", "stub", "unjudged"]
 Reason: TypeAlias = (

@@ -17,16 +17,14 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from hashlib import blake2b, md5, sha256
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias, TypeVar
+from typing import Any, NamedTuple, TypeAlias, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, WordHasher, fmix64, split_words
 from scrapy_simdedup.page.classify import BlockClass
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.page.page import Block
+from scrapy_simdedup.page.page import Block
 
 try:
     from scrapy_simdedup.fingerprint._hashing import hash_shingles

@@ -7,7 +7,7 @@ import struct
 from abc import ABC, abstractmethod
 from collections import Counter
 from collections.abc import Collection, Iterable
-from typing import TYPE_CHECKING, NamedTuple, get_args
+from typing import NamedTuple, get_args
 
 import numpy as np
 from numpy.typing import NDArray
@@ -25,10 +25,8 @@ from scrapy_simdedup.fingerprint.features import (
 )
 from scrapy_simdedup.fingerprint.hashing import Hashes, word_hasher
 from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.settings import DedupSettings, ExactScope, Mask
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.page.page import Block
 
 IDENTICAL_BITS, NEAR_BITS = 3, 8
 """Distances up to which pages are identical (Manku, Jain, Das Sarma 2007), and near."""

@@ -28,7 +28,7 @@ import re
 import struct
 from collections.abc import Callable, Collection, Iterable, Sequence
 from itertools import pairwise
-from typing import TYPE_CHECKING, NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias
 from zlib import crc32
 
 import numpy as np
@@ -38,10 +38,8 @@ from scrapy_simdedup.fingerprint.features import BOILERPLATE, BlockClasses, Shin
 from scrapy_simdedup.fingerprint.hashing import Hashes, Rows, fmix64, saying_signs, sign_digest
 from scrapy_simdedup.page.amounts import AGE_ENDS, AGE_MARKS, MAX_LENGTH, beginning, is_price, is_sentence, without_age
 from scrapy_simdedup.page.classify import BlockClass
+from scrapy_simdedup.page.page import Block
 from scrapy_simdedup.page.roles import AD, ASIDE, BOILERPLATE_ROLES, BY_SHAPE, COMMENT, COOKIE, RELATED, SOCIAL, WIDGET
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.page.page import Block
 
 Places: TypeAlias = NDArray[np.uint32]
 Mask: TypeAlias = NDArray[np.bool_]

@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from os.path import commonprefix
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
+
+from lxml.html import HtmlElement
 
 from scrapy_simdedup.page.content_tree import Addresses, Child, ContentNode, build_content_tree, single_spaced
 from scrapy_simdedup.page.markdown_inline import Inline, fenced_code
-
-if TYPE_CHECKING:
-    from lxml.html import HtmlElement
 
 MAX_DEPTH = 100
 """Levels of elements that are laid out; deeper ones become one paragraph."""

@@ -5,12 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from itertools import islice
-from typing import TYPE_CHECKING
 
-from scrapy_simdedup.page.content_tree import Child, ContentNode, single_spaced
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.page.content_tree import Addresses
+from scrapy_simdedup.page.content_tree import Addresses, Child, ContentNode, single_spaced
 
 MAX_INLINE_DEPTH = 100
 """Levels of inline elements; deeper ones become plain text."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Collection
 from itertools import combinations, compress
 from operator import not_
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 from zlib import crc32
 
 from lxml.html import HtmlElement
@@ -26,10 +26,8 @@ from scrapy_simdedup.page.metadata import (
     item_around,
 )
 from scrapy_simdedup.page.parse import parse
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.settings import Extractor
-    from scrapy_simdedup.unjudged import UnjudgedReason
+from scrapy_simdedup.settings import Extractor
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 PATH_LENGTH = 3
 """Elements of a layout path: a block element and those around it."""

@@ -15,16 +15,13 @@ import re
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, cast
+from typing import Literal, cast
 
 from lxml import etree
 from lxml.html import HtmlElement, HTMLParser
 
 from scrapy_simdedup.page.roles import NON_TEXT_TAGS
-
-if TYPE_CHECKING:
-    from scrapy_simdedup.unjudged import UnjudgedReason
-
+from scrapy_simdedup.unjudged import UnjudgedReason
 
 MAX_ATTRIBUTES = 500
 """Attributes of one tag: libxml2 compares each with all before it, so 32,000 of them take a second."""
