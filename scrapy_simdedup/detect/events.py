@@ -263,12 +263,6 @@ def _pack_scalar(value: Any) -> Any:
     raise TypeError(f"an event cannot hold {type(value).__name__}")
 
 
-def _bytes(value: Any) -> dict[str, str]:
-    if isinstance(value, bytes):
-        return {"b64": b64encode(value).decode()}
-    raise TypeError(f"an event cannot hold {type(value).__name__}")
-
-
 def _unpack(found: dict[str, Any]) -> Any:
     """What an object of JSON stands for: itself, unless it is marked."""
     mark, value = next(iter(found.items()), ("", None))
@@ -285,5 +279,10 @@ _UNPACKED: dict[str, Callable[[Any], Any]] = {
 }
 _MARKS = frozenset(_UNPACKED)
 _PLAIN = frozenset((type(None), bool, str, int, float))
-_SCALARS: dict[type, Callable[[Any], Any]] = {str: str.__str__, bytes: _bytes, int: int, float: float}
+_SCALARS: dict[type, Callable[[Any], Any]] = {
+    str: str.__str__,
+    bytes: lambda value: {"b64": b64encode(value).decode()},
+    int: int,
+    float: float,
+}
 """Each with a function that makes a plain value of one of a subclass."""

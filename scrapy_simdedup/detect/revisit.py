@@ -93,11 +93,13 @@ def compare_with_version(page: FetchedPage, record: Record, index: SiteIndex, cl
     found = now.compare(before, identical=settings.identical, near=settings.near, novel_words=novel_words)
     changes = evidence = None
     if by_units and now.page_units is not None and before.units is not None and before.units.sequence:
-        changes, evidence = _compare_units(now, before, clocks, partial(index.repeated, page))
+        changes, evidence = _compare_units(now, before, clocks, partial(index.novelty.repeated, page))
         same_data = before.data == now.data and not before.identity_differs(now)
         is_same = not changes and same_data
     else:
-        is_same = found.kind == "identical" and not index.is_only_boilerplate(now, before, settings.identical)
+        is_same = found.kind == "identical" and not index.copy_check.is_only_boilerplate(
+            now, before, settings.identical
+        )
     change = None
     if now.structure and before.structure:
         change = what_changed(same_content=is_same, one=before.structure, other=now.structure)
@@ -129,7 +131,7 @@ def _compare_unjudged(
     if now.page_units is None or before.units is None or not before.units.sequence:
         return Revisit(record, other_kind)
     evidence: ClockEvidence | None
-    changes, evidence = _compare_units(now, before, clocks, partial(index.repeated, page))
+    changes, evidence = _compare_units(now, before, clocks, partial(index.novelty.repeated, page))
     if "unended" in {now.unjudged, before.unjudged}:  # what differs may be where it ends
         evidence = None
     same = not changes and (now.data, now.h1) == (before.data, before.h1)

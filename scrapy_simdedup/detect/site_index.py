@@ -64,8 +64,8 @@ class SiteIndex:
         self.replacements: Replacements = Replacements(self._records, self._originals)
         self.canonical_claims: CanonicalClaims = CanonicalClaims()
         """Canonical URLs of the pages that this process judged since it made the index."""
-        self._copy_check = CopyCheck(self._records, self._originals, method)
-        self._novelty = SiteNovelty(self._records, self._originals, self._copy_check)
+        self.copy_check: CopyCheck = CopyCheck(self._records, self._originals, method)
+        self.novelty: SiteNovelty = SiteNovelty(self._records, self._originals, self.copy_check)
         self._domain_first_seen = DomainFirstSeen() if site.endswith(ALL_SITES) else None
         self._items, self._items_of_all_sites = HandlerItems(), items or HandlerItems()
         keeps_paths = run is not None and settings.is_anywhere("unchanged", "drop")
@@ -81,10 +81,10 @@ class SiteIndex:
     def size(self) -> int:
         """Bytes that the index takes, about, with its records: those of a small site are in the store compressed."""
         own = 0 if self._is_shared and len(self._records.ids) > FEW else self._records.size
-        entries = len(self.canonical_claims) + len(self._copy_check.members) + len(self._families)
+        entries = len(self.canonical_claims) + len(self.copy_check.members) + len(self._families)
         entries += 0 if self._paths is None else len(self._paths)
-        own += ENTRY_BYTES * entries + self._novelty.variants.size
-        return EMPTY_INDEX_BYTES + self._originals.size + self._copy_check.size + own
+        own += ENTRY_BYTES * entries + self.novelty.variants.size
+        return EMPTY_INDEX_BYTES + self._originals.size + self.copy_check.size + own
 
     def apply(self, tail: Tail) -> None:
         """Take in a part of the log. Parts may overlap: records that are known already are passed over."""
@@ -143,11 +143,11 @@ class SiteIndex:
         if not is_searched or record.kind == "stub" or not is_of_run:
             self._originals.remove(slot)
             if record.state == "duplicate" and is_of_run:
-                self._copy_check.members.add(record, slot)
+                self.copy_check.members.add(record, slot)
                 counts = not self._pages_expire and record.original is not None
                 original = self.delivered_version(record.original or b"") if counts else None
                 if original is not None:
-                    self._novelty.variants.dropped(record.url, original.url)
+                    self.novelty.variants.dropped(record.url, original.url)
             return
         self._search(record, slot, fp)
 
@@ -167,9 +167,9 @@ class SiteIndex:
         else:
             fp = fp or PageFingerprint.from_bytes(record.fingerprint)
             if self._originals.add(slot, record, fp):
-                self._copy_check.add_original(record, slot, fp)
+                self.copy_check.add_original(record, slot, fp)
                 if not self._pages_expire and record.kind != "identical":  # else it is one more copy
-                    self._novelty.variants.kept(record.url)
+                    self.novelty.variants.kept(record.url)
         if record.original is not None:
             self.replacements.observe(record, record.original)
 
@@ -282,17 +282,17 @@ class SiteIndex:
         is_own, delivered = originals.handled_alike(rows, page.handler), originals.delivered(rows)
         own = OwnText()
         if settings.novel_words is not None:
-            own = self._novelty.own_text(page, rows, (alike >= identical) & is_own, clocks)
+            own = self.novelty.own_text(page, rows, (alike >= identical) & is_own, clocks)
             if own.counts:
                 lack_it = is_own & (delivered > 0) if own.is_in_work else is_own
                 alike = np.where(lack_it, np.minimum(alike, BELOW_THRESHOLD_FACTOR * identical), alike)
             if not (is_own & (alike >= drop)).any():
                 is_known_view = np.zeros(len(rows), np.bool_)
-                is_known_view[is_own] = self._novelty.is_known_view(page, rows[is_own], clocks)
+                is_known_view[is_own] = self.novelty.is_known_view(page, rows[is_own], clocks)
                 alike = np.where(is_known_view, identical, alike)
         rank = np.where(alike >= drop, np.where(is_own, RANKS[delivered], 1), 0)
         are_equal, lacking = (alike >= identical) & (rank == rank.max()) & is_own, np.zeros(len(rows), np.intp)
-        lacking[are_equal] = self._novelty.count_lacking(page, rows[are_equal], clocks)
+        lacking[are_equal] = self.novelty.count_lacking(page, rows[are_equal], clocks)
         best: Match | None = None
         copies: set[bytes] = set()
         itemless: set[bytes] = set()
@@ -317,29 +317,21 @@ class SiteIndex:
 
     def _near_originals(self, page: FetchedPage, candidates: Rows) -> tuple[Rows, NDArray[np.float64], Mask]:
         """The originals near a page, the similarity to each, and a mask of those that contain the whole page."""
-        rows, alike = self._copy_check.near_originals(page, candidates)
+        rows, alike = self.copy_check.near_originals(page, candidates)
         wholes = candidates[:0]
         is_asked = page.settings.novel_words is not None and len(candidates) > 0
         if is_asked and not (alike >= page.settings.drop_threshold).any():
-            wholes = self._novelty.wholes(page, candidates)
+            wholes = self.novelty.wholes(page, candidates)
         if not len(wholes):
             return rows, alike, np.zeros(len(rows), np.bool_)
         others = ~are_among(rows, wholes)
         rows, alike = np.append(rows[others], wholes), np.append(alike[others], [page.settings.identical] * len(wholes))
         return rows, alike, are_among(rows, wholes)
 
-    def repeated(self, page: FetchedPage) -> Mask:
-        """Which long texts of a page the site repeats; see :class:`SiteNovelty`."""
-        return self._novelty.repeated(page)
-
     def may_give_items(self, handler: str) -> bool:
         """Whether a page of this site may give items, as far as pages of its handler gave any here or elsewhere."""
         items = self._items_of_all_sites
         return handler in items.passing or (self._items.may_give(handler) and items.may_give(handler))
-
-    def is_only_boilerplate(self, one: PageFingerprint, other: PageFingerprint, drop: float) -> bool:
-        """Whether two judged pages, similar from ``drop`` on, may have nothing but boilerplate in common."""
-        return self._copy_check.is_only_boilerplate(one, other, drop)
 
 
 class HandlerItems:

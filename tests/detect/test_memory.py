@@ -76,7 +76,7 @@ def test_what_a_site_repeats_takes_a_bounded_number_of_bytes() -> None:
     for start in range(0, len(records), 100):
         part = log(*records).records[start : start + 100]
         index.apply(Tail(part, part[-1].position))
-        index.is_only_boilerplate(print_of(1), print_of(2), 0.95)
-        sizes.append(index._copy_check.size)
+        index.copy_check.is_only_boilerplate(print_of(1), print_of(2), 0.95)
+        sizes.append(index.copy_check.size)
     assert max(sizes) <= 16 * BINS + 256 * 40
     assert sizes[-1] <= 200 * len(records), "and few for each page"

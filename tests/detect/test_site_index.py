@@ -61,7 +61,7 @@ def test_the_scan_equals_a_look_at_every_page(data: st.DataObject, bits: int, li
             result = asked.compare(other)
             within = result.distance <= SEARCH_RADIUS * bits // 64 or asked.exact == other.exact
             alike = result.similarity
-            if alike >= drop and index.is_only_boilerplate(asked, other, drop):
+            if alike >= drop and index.copy_check.is_only_boilerplate(asked, other, drop):
                 alike = BELOW_THRESHOLD_FACTOR * drop
             if made.key == key or not within or alike < near:
                 continue
