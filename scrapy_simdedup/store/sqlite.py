@@ -30,15 +30,9 @@ SELECT counter, page.* FROM site LEFT JOIN page ON page.site = number AND positi
 WHERE name = ? ORDER BY position LIMIT ?
 """
 ADD_SITE = "INSERT INTO site (name, counter) VALUES (?, 0) ON CONFLICT DO NOTHING"
-CLAIM = "UPDATE site SET counter = counter + 1 WHERE name = ? AND counter = ?"
-APPEND = """
-INSERT INTO page VALUES (
-    (SELECT number FROM site WHERE name = ?), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
-)
-"""
-CLAIM_MANY = "UPDATE site SET counter = ? WHERE name = ? AND counter = ?"
+CLAIM = "UPDATE site SET counter = ? WHERE name = ? AND counter = ?"
 SITE_NUMBER = "SELECT number FROM site WHERE name = ?"
-LOAD = "INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
+APPEND = "INSERT INTO page VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)"
 ADVANCE = "UPDATE site SET counter = counter + 1 WHERE name = :site"
 COUNTER = "SELECT counter FROM site WHERE name = :site"
 SETTLE = """
@@ -176,17 +170,11 @@ class SqliteStore(SqliteJournals):
         return base.Tail(records, rows[0][0] if complete else records[-1].position, complete)
 
     async def append(self, site: str, record: base.Record, expected: int) -> int | None:
-        id_ = expected + 1
-        values = record._replace(id=id_, position=id_)
-
         def append(db: sqlite3.Connection) -> int | None:
             with db:
                 db.execute(BEGIN)
-                db.execute(ADD_SITE, (site,))
-                if not db.execute(CLAIM, (site, expected)).rowcount:
-                    return None
-                db.execute(APPEND, (site, *values))
-                if record.settled:
+                id_ = _append(db, base.LogPart(site, expected, [record]))
+                if id_ is not None and record.settled:
                     db.execute(SUPERSEDE, {"site": site, "id": id_})
             return id_
 
@@ -194,18 +182,9 @@ class SqliteStore(SqliteJournals):
 
     async def load(self, parts: Sequence[base.LogPart]) -> list[int | None]:
         def load(db: sqlite3.Connection) -> list[int | None]:
-            counters: list[int | None] = []
             with db:
                 db.execute(BEGIN)
-                for part in parts:
-                    db.execute(ADD_SITE, (part.site,))
-                    if not db.execute(CLAIM_MANY, (part.counter, part.site, part.expected)).rowcount:
-                        counters.append(None)
-                        continue
-                    counters.append(part.counter)
-                    (number,) = db.execute(SITE_NUMBER, (part.site,)).fetchone()
-                    db.executemany(LOAD, [(number, *record) for record in part.numbered()])
-            return counters
+                return [_append(db, part) for part in parts]
 
         return await self._run(load)
 
@@ -254,3 +233,13 @@ class SqliteStore(SqliteJournals):
     async def sites(self) -> AsyncIterator[str]:
         for (name,) in await self._run(lambda db: db.execute(SITES).fetchall()):
             yield name
+
+
+def _append(db: sqlite3.Connection, part: base.LogPart) -> int | None:
+    """Append records to a site's log; the new counter, or None if the log is beyond what the part expects."""
+    db.execute(ADD_SITE, (part.site,))
+    if not db.execute(CLAIM, (part.counter, part.site, part.expected)).rowcount:
+        return None
+    (number,) = db.execute(SITE_NUMBER, (part.site,)).fetchone()
+    db.executemany(APPEND, [(number, *record) for record in part.numbered()])
+    return part.counter
