@@ -296,9 +296,7 @@ BODY_BYTES = slice(8, 16)
 _HEAD = struct.Struct("<BBBBHH8s2H")
 _COUNTS = struct.Struct("<5H3I")
 _MODEL = struct.Struct("<H")
-_MADE_BY = (
-    *("algorithm", "method", "variant", "bits", "shingle_size", "extractor", "model", "secret_id", "role_words"),
-)
+_MADE_BY = "algorithm", "method", "variant", "bits", "shingle_size", "extractor", "model", "secret_id", "role_words"
 """What two fingerprints have in common that can be compared."""
 _READABILITY_FLAG = 0x80
 _CONTENT_FLAG = 1

@@ -17,16 +17,12 @@ import unicodedata
 from collections.abc import Callable, Sequence
 from functools import cache, lru_cache
 from hashlib import blake2b
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 from zlib import crc32
 
 import mmh3
 import numpy as np
-
-if TYPE_CHECKING:
-    from numpy.typing import NDArray
-
-    CodePoints: TypeAlias = NDArray[np.uint32]
+from numpy.typing import NDArray
 
 TEXT_END = 30
 """The byte behind a text, ASCII's record separator. Bytes above it are parts of words; 0 separates words."""
@@ -81,8 +77,9 @@ LIGATURE = "\ufdfa"
 MAX_NFKC_GROWTH = 1_000
 """Characters by which normalising may make a text longer than twice its length. The ligature stands for 18 characters,
 and a page full of it would only cost time."""
-Hashes: TypeAlias = "NDArray[np.uint64]"
-Rows: TypeAlias = "NDArray[np.intp]"
+CodePoints: TypeAlias = NDArray[np.uint32]
+Hashes: TypeAlias = NDArray[np.uint64]
+Rows: TypeAlias = NDArray[np.intp]
 _STEP = 8
 """Bytes of a word that are taken at once: two pieces, each of which has a key."""
 _LOW_BYTES = np.array([(1 << 8 * count) - 1 for count in range(_STEP + 1)], np.uint64)

@@ -66,11 +66,8 @@ def _settings(pickled: bytes) -> tuple[DedupSettings, bytes]:
 
 
 def _make_fingerprint(html: str, settings: DedupSettings, secret: bytes, body: bytes, identity: str | None) -> bytes:
-    return write_fingerprint(fingerprint(html, settings, secret, body=body, identity=identity))
-
-
-def write_fingerprint(made: PageFingerprint) -> bytes:
     """A fingerprint as bytes, with the text units of its page if it has them."""
+    made = fingerprint(html, settings, secret, body=body, identity=identity)
     return encode_frame(bytes(made)) + (b"" if made.page_units is None else write_units(made.page_units))
 
 
@@ -127,7 +124,7 @@ def read_answer(frame: memoryview) -> tuple[float, memoryview]:
 
 
 def read_fingerprint(made: bytes | memoryview) -> PageFingerprint:
-    """What :func:`write_fingerprint` wrote."""
+    """The fingerprint that a worker made."""
     (length,) = FRAME_LENGTH.unpack_from(made)
     end = FRAME_LENGTH.size + length
     units = cast("PageUnits", UnreadUnits(made[end:])) if len(made) > end else None

@@ -128,12 +128,10 @@ class _Layout:
             if isinstance(child, str) or not child.is_block:
                 line.append(child)
                 continue
-            if line:
-                self._line(line, container, link)
-                line = []
-            self._block(child, container, link, depth + 1)
-        if line:
             self._line(line, container, link)
+            line = []
+            self._block(child, container, link, depth + 1)
+        self._line(line, container, link)
 
     def _block(self, node: ContentNode, container: _Container, link: str, depth: int) -> None:
         tag = node.tag

@@ -109,8 +109,7 @@ class RedisStore(RemoteStore):
             await client.aclose()
 
     async def set_default(self, name: str, value: str) -> str:
-        found: bytes = await self._run("set_default", [MEMO], name, value)
-        return found.decode()
+        return bytes(await self._run("set_default", [MEMO], name, value)).decode()
 
     async def read(self, site: str, after: int = 0) -> base.Tail:
         cursor, complete, *found = await self._run("read", site_keys(site), after, PART)
