@@ -29,7 +29,6 @@ KEY_FILE = "secret"
 SOURCE = "source"
 """Where the metadata of a table of fingerprints say of which file it was made."""
 PAGES_PER_PARTITION = 50_000
-"""Pages per partition."""
 PART_BYTES, SORT_BYTES = 640 * 1024 * 1024, 384 * 1024 * 1024
 """Bytes of memory in which the fingerprints are parted, and in which a process sorts its part."""
 ROWS_PER_FLUSH = 16_384

@@ -20,7 +20,6 @@ from scrapy_simdedup.store.base import LogPart, Record, State, Tail
 from scrapy_simdedup.store.memory import MemoryStore
 
 EXPORT_VERSION = 1
-"""Version of the lines and tables."""
 SHARED_METADATA = ("fingerprint", "secret")
 """Metadata that stores must agree on to share records; an export begins with it."""
 LOG_FIELDS = ("id", "position")

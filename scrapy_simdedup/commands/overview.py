@@ -47,7 +47,6 @@ class StoreSummary:
     """Counts of what a store holds."""
 
     store: str
-    """The store's URL without its password."""
     made_by: Counter[str] = field(default_factory=Counter)
     """Pages by the way in which their fingerprints were made."""
     bytes_on_disk: int | None = None

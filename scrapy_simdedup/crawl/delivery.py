@@ -35,7 +35,6 @@ class Delivery:
         self.callback_started = False
         """Whether the callback was called; output without this is an errback's."""
         self.output_ended = False
-        """Whether all output of the callback was taken."""
         self.pending_items = 0
         """Items of the page that are still in the pipelines."""
         self.gave_item = False

@@ -61,7 +61,6 @@ class PageItems:
         self.digest: bytes = event_key(handler, key.hex())[:DIGEST_BYTES]
         self.groups: dict[bytes, ItemGroup] = {}
         self.own: Note | None = None
-        """The page's own note, once it was read."""
         self.has_copy = False
         """Whether the store has items of the page's former original."""
         self.pending = 0

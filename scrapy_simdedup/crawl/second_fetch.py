@@ -98,7 +98,6 @@ class SecondFetches:
         self._questions: dict[Original, int] = {}
         """By the original of pages that may be records, how many of them are to be asked for again, in all."""
         self._asked: Counter[Original] = Counter()
-        """How many were asked for."""
         self._uncounted: Counter[str] = Counter()
         """By site, the pages that could not be judged, as the store failed."""
         crawler.signals.connect(self._spider_idle, signals.spider_idle)

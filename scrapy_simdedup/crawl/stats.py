@@ -116,7 +116,6 @@ class CrawlStats:
         self.most_near: list[tuple[float, str, str]] = []
         """The near pages that were kept and are most like another: the similarity, the page's URL, and the other's."""
         self.sites: FiguresBySite = FiguresBySite()
-        """What became of the pages of each site."""
         self.kept_urls: dict[str, str] = {}
         """A request that could not be skipped, for each reason that says more than its name."""
 

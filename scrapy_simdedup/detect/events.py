@@ -104,7 +104,6 @@ class PageCompared(SiteEvent):
     original: str
     """The URL of the page that it was compared with."""
     similarity: float
-    """Share of common content, 0..1."""
     reason: str | None
     """The reason of its verdict, such as ``own_text``."""
     own_words: int | None

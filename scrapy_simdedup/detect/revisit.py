@@ -146,10 +146,7 @@ def _compare_unjudged(
 
 
 def _compare_units(
-    now: PageFingerprint,
-    before: PageFingerprint,
-    clocks: Collection[int],
-    repeated: Callable[[], Mask] | None = None,
+    now: PageFingerprint, before: PageFingerprint, clocks: Collection[int], repeated: Callable[[], Mask] | None = None
 ) -> tuple[UnitChanges, ClockEvidence]:
     """The changes of the text units, the title and the offer among them, and what they say about clocks.
 

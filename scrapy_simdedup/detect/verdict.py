@@ -196,9 +196,7 @@ class Match:
 
     record: Record
     similarity: float
-    """Share of common content, 0..1."""
     distance: int
-    """Differing bits of the simhashes."""
     own: OwnText
     is_known_view: bool
     """Whether the page is a copy only as the view of a thing that is known; see ``SiteNovelty``."""

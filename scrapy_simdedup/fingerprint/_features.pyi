@@ -4,12 +4,7 @@ from scrapy_simdedup.fingerprint.features import (
     python_majority_bits,
     python_numbers_of,
 )
-from scrapy_simdedup.fingerprint.sketch import (
-    python_odd_sketch,
-    python_pack_row,
-    python_sketch,
-    python_unpack_row,
-)
+from scrapy_simdedup.fingerprint.sketch import python_odd_sketch, python_pack_row, python_sketch, python_unpack_row
 
 distinct_features = python_distinct_features
 find_block_signatures = python_find_block_signatures

@@ -173,13 +173,7 @@ def tells_availability(html: str) -> bool:
 
 
 def find_offer(
-    root: HtmlElement,
-    html: str,
-    item: dict[str, Any],
-    *,
-    has_form: bool,
-    has_data: bool,
-    related: Sequence[str] = (),
+    root: HtmlElement, html: str, item: dict[str, Any], *, has_form: bool, has_data: bool, related: Sequence[str] = ()
 ) -> str:
     """The offer of a page that was parsed from some HTML; empty for none. Never raises.
 

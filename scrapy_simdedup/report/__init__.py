@@ -1,6 +1,7 @@
 """What a store, a crawl and two pages look like to people: comparisons, and the report, whose data are here.
 
-The data are plain values: the HTML shows them, and the JSON has the names of their fields as keys.
+The data are plain values: the HTML shows them, and the JSON has the names of their fields as keys. Times are in seconds
+since the epoch, and a store is named by its URL without its password.
 """
 
 from __future__ import annotations
@@ -76,9 +77,7 @@ class Timeline:
     """Verdicts over time, in steps of equal length."""
 
     start: float
-    """Seconds since the epoch."""
     step: float
-    """Seconds."""
     counts: dict[str, list[int]]
     """Pages per step, by verdict; verdicts that no page got are left out."""
 
@@ -90,12 +89,10 @@ class SiteRow:
     site: str
     pages: int
     repeats: int
-    """Pages that repeat another."""
     near: int
     changed: int
     unjudged: int
     failed: int
-    """Pages whose delivery failed."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +129,7 @@ class RunChanges:
     site: str
     run: str
     at: float
-    """When the pages were last counted; seconds since the epoch."""
+    """When the pages were last counted."""
     none: int
     """Pages on which nothing was new."""
     content: int
@@ -143,7 +140,7 @@ class RunChanges:
     redesign: float | None
     """The share of pages with a new template when the crawl suspected a redesign, 0..1; None: none was suspected."""
     redesigned_at: float | None
-    """When the crawl suspected the redesign; seconds since the epoch."""
+    """When the crawl suspected the redesign."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +151,7 @@ class RunRow:
     pages: int
     repeats: int
     first: float
-    """When the first page was last seen, in seconds since the epoch."""
+    """When the first page was last seen."""
     last: float
 
 
@@ -181,11 +178,9 @@ class Report:
     """The whole report."""
 
     store: str
-    """The store's URL without its password."""
     run: str | None
     """The run that the report is about; None: all runs in the store."""
     made_at: float
-    """Seconds since the epoch."""
     mode: str
     """The setting ``SIMDEDUP_MODE``; in ``observe`` nothing was dropped."""
     drop: str
@@ -196,7 +191,6 @@ class Report:
     pages: int
     """Pages that got a verdict, unjudged ones included."""
     kinds: dict[str, int]
-    """Pages by verdict."""
     dropped: int
     """Pages that repeat another and were dropped, or would have been."""
     unjudged: dict[str, int]

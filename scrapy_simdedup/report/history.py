@@ -1,4 +1,7 @@
-"""The history of a store: what its runs noted of known pages and of URLs, which moved, and how often pages change."""
+"""The history of a store: what its runs noted of known pages and of URLs, which moved, and how often pages change.
+
+Times are in seconds since the epoch.
+"""
 
 from __future__ import annotations
 
@@ -25,7 +28,7 @@ class RunHistory:
     """The notes of the runs in a store about the past of its pages."""
 
     run_starts: list[float] = field(default_factory=list)
-    """When the runs began, in no order; seconds since the epoch."""
+    """When the runs began, in no order."""
     content_left: defaultdict[str, list[events.ContentLeft]] = field(default_factory=lambda: defaultdict(list))
     """The contents that left their URLs, by site, in no order."""
     _changes: dict[tuple[str, str], Counter[Change]] = field(default_factory=dict)
@@ -127,11 +130,11 @@ class Move:
     new: str
     similarity: float
     last_seen: float
-    """When the content was last observed at the old URL; seconds since the epoch."""
+    """When the content was last observed at the old URL."""
     run: str
     """The run that observed the old URL without the content."""
     at: float
-    """When the run observed that, or fetched the new URL if the old one was ``not met``; seconds since the epoch."""
+    """When the run observed that, or fetched the new URL if the old one was ``not met``."""
     why: str
     """The status of the old URL's answer, ``changed`` if it has another content, ``not met`` if it was not fetched."""
     is_session: bool = field(init=False)
@@ -265,9 +268,7 @@ class DueUrl:
     visits: int
     changes: int
     last_seen: float
-    """Seconds since the epoch."""
     last_changed: float
-    """Seconds since the epoch."""
 
 
 @dataclass(slots=True)
