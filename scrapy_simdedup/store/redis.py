@@ -14,18 +14,11 @@ from hashlib import sha1
 from importlib.resources import files
 from typing import Any, get_args
 
+from redis import exceptions
 from redis.asyncio import Redis
 from redis.asyncio.cluster import RedisCluster
 from redis.asyncio.retry import Retry
 from redis.backoff import NoBackoff
-from redis.exceptions import (
-    ClusterDownError,
-    ConnectionError,  # noqa: A004 - the driver's name
-    NoScriptError,
-    RedisClusterException,
-    RedisError,
-    TimeoutError,  # noqa: A004 - as above
-)
 
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.store import base
@@ -84,12 +77,18 @@ class RedisStore(RemoteStore):
     def __init__(self, url: str, ttl: float | None = None) -> None:
         self._url = url
         self._ttl = "" if ttl is None else str(max(1, round(ttl)))
-        lost = (ConnectionError, TimeoutError, ClusterDownError, RedisClusterException, OSError)
-        self._breaker = CircuitBreaker(url, (RedisError,), lost, REMEDIES)
+        lost = (
+            exceptions.ConnectionError,
+            exceptions.TimeoutError,
+            exceptions.ClusterDownError,
+            exceptions.RedisClusterException,
+            OSError,
+        )
+        self._breaker = CircuitBreaker(url, (exceptions.RedisError,), lost, REMEDIES)
         self._client: Redis | RedisCluster | None = None
         try:
             self._connect()
-        except (TypeError, RedisError) as exc:
+        except (TypeError, exceptions.RedisError) as exc:
             raise ValueError(str(exc)) from exc
 
     async def open(self) -> None:
@@ -198,7 +197,7 @@ class RedisStore(RemoteStore):
         async def run() -> Any:
             try:
                 return await answer_of(client.evalsha(digest, len(names), *names, *values))
-            except NoScriptError:  # the first call, or the server was restarted, or its scripts were flushed
+            except exceptions.NoScriptError:  # the first call, or the server was restarted, or its scripts were flushed
                 return await answer_of(client.eval(script, len(names), *names, *values))
 
         return await self._breaker.run(run, is_short=verb in SHORT)
@@ -210,8 +209,8 @@ class RedisStore(RemoteStore):
         if scheme == "redis+cluster":
             return RedisCluster.from_url(f"redis:{rest}", max_connections=2 * CALLS, **options)
         # Once more at once: a connection that idled may be dead. Every script can be run twice.
-        retry = Retry(NoBackoff(), 1, supported_errors=(ConnectionError,))
-        return Redis.from_url(self._url, retry=retry, retry_on_error=[ConnectionError], **options)
+        retry = Retry(NoBackoff(), 1, supported_errors=(exceptions.ConnectionError,))
+        return Redis.from_url(self._url, retry=retry, retry_on_error=[exceptions.ConnectionError], **options)
 
 
 def site_keys(site: str) -> list[str]:
