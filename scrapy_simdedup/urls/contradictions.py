@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from functools import cache, partial
 from typing import NamedTuple
 
@@ -30,6 +30,8 @@ class Contradiction(NamedTuple):
     content: int
     hypothesis: Hypothesis | None
     """The hypothesis that expects the same content; None for the rules in force."""
+    rules: Collection[Hypothesis] = ()
+    """These rules in force."""
 
 
 def contradicted(seen: Observation) -> list[Contradiction]:
@@ -52,7 +54,7 @@ def contradicted(seen: Observation) -> list[Contradiction]:
     if known is not None and known.tags and not known.ambiguous and known.content != seen.content:
         whole = page.whole_identity
         if whole == known.key or site.index.entry_at(page.rules, whole) is None:
-            found.append(Contradiction(known.key, known.content, None))
+            found.append(Contradiction(known.key, known.content, None, known.tags))
     return found
 
 
@@ -79,6 +81,7 @@ def hold(seen: Observation, questions: Questions) -> bool:
     if suspect is None or len(questions.open) >= MAX_OPEN:
         return False
     is_itself = suspect[0] == url
+    may_prove_noise = site.noise.is_suspected and any(site.is_hardly_ever_wrong(known.rules) for known in against)
     questions.ask(
         *suspect,
         because_of=url,
@@ -86,6 +89,7 @@ def hold(seen: Observation, questions: Questions) -> bool:
         about=about,
         expected=expected if is_itself else (),
         held=HeldPage(url, content),
+        is_urgent=may_prove_noise,
     )
     return True
 
@@ -194,10 +198,8 @@ def open_dispute(seen: Observation, bare: int, content: int, tags: PartTags) -> 
     mine: PartTags = {h: seen.site.part_tag_of(seen.page, h) for h in tags}
     able = [h for h in tags if not seen.site.hypotheses.is_low_risk(h)]  # whoever else is suspected
     blamed = seen.site.noise.blame(seen.page.leaf, able or tags, seen.content)
-    if _is_lasting(seen.site, content, seen.content) and all(
-        h.is_initial or seen.site.hypotheses.is_random(h) for h in tags
-    ):
-        seen.site.noise.proven_count += 1  # such hypotheses are hardly ever wrong
+    if seen.site.is_hardly_ever_wrong(tags) and _is_lasting(seen.site, content, seen.content):
+        seen.site.noise.proven_count += 1
     dropped = (h for h, _ in seen.page.dropped_parts if h not in tags and not seen.site.hypotheses.is_low_risk(h))
     common: PartTags = {h: seen.site.part_tag_of(seen.page, h) for h in dropped}
     seen.site.noise.open(bare, Dispute(seen.page.leaf, blamed, content, tags, seen.content, mine, common))
@@ -232,12 +234,22 @@ def _settle(seen: Observation, bare: int, dispute: Dispute) -> None:
         rule_book.count_proof(leaf, dispute.blamed)
         return
     if outcome == "noise":
-        site.noise.proven_count += _is_lasting(site, dispute.content, dispute.other_content)
+        _prove_noise(site, dispute.content if seen.content == dispute.other_content else dispute.other_content)
         for key in (bare, *(bare ^ h.salt for h in dispute.tags)):
             site.index.set_content(key, ambiguous=False, content=seen.content)
     else:
         rule_book.count_blame(seen, leaf, outcome)
     rule_book.withdraw_failure(leaf, dispute.blamed)
+
+
+def _prove_noise(site: Site, odd: int) -> None:
+    """Count a content that a page shows though it should be like others as noise, if it lasts; if need be, ask."""
+    if _is_lasting(site, odd):
+        site.noise.proven_count += 1
+    elif site.asks is not None:
+        url = site.pages[site.contents.first_page(odd)]
+        site.asks.odd.add(odd)
+        site.asks.ask(url, odd, because_of=url, about=[], is_urgent=True)
 
 
 def _bare_identities(seen: Observation) -> Iterator[tuple[int, DroppedParts]]:

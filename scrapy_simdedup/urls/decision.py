@@ -28,6 +28,8 @@ _EARLY_TESTS = 11
 """Tests of a rule of an earlier crawl for which URLs are fetched early."""
 _TESTS_AT_A_TIME = 3
 """Tests of a rule of an earlier crawl that are under way at a time; further URLs that it explains are fetched late."""
+_NOISE_TESTS = 40
+"""Fetched pages for each URL that is fetched to prove noise: a small site has little to gain from the proof."""
 _SEVERAL_WITNESSES = 0.4
 """Factor on ``verify`` where any value will do, and the page was fetched with another: each URL shows an exception."""
 _ONE_WITNESS, _AFTER_EXCEPTION = 2.0, 8.0
@@ -82,7 +84,7 @@ def decide(site: Site, parts: UrlParts, url: str, *, dry: bool) -> UrlDecision:
             return UrlDecision("go", *why)
         is_untried = _is_untried(site, parts, known) or _is_exceptional(site, normalized, known)
         is_untried = is_untried or any(_is_gradual(site, rules.pattern_of[rule], rule) for rule in known.tags)
-        if _may_prove_noise(site, known):
+        if _may_prove_noise(site) and site.is_hardly_ever_wrong(known.tags):
             site.noise.tests += not dry
             is_untried = True
         if is_untried or site.random.next_float() < _verification_probability(site, normalized, known):
@@ -196,7 +198,7 @@ def _need_of_rule(site: Site, url: NormalizedUrl, rule: Hypothesis, at: PathPatt
         return 1.0  # it is one of many URLs of the page
     if questions is not None and (is_without or has_one_witness):
         usual = 1.0 if rule.names[0] in FLAG_PARTS else _ONE_WITNESS
-        after_exception = questions.know_exceptions and evidence.to_clear > 0
+        after_exception = site.know_exceptions and evidence.to_clear > 0
         weight *= _AFTER_EXCEPTION if after_exception else usual
         verified //= site.hypotheses.few_values(rule) or 1
     return _verification_rate(weight, verified)
@@ -266,11 +268,10 @@ def _is_exceptional(site: Site, url: NormalizedUrl, known: IndexHit) -> bool:
     )
 
 
-def _may_prove_noise(site: Site, known: IndexHit) -> bool:
-    """Whether a page unlike the known one would prove suspected noise, as no rule is ever wrong that leads there."""
-    if site.asks is not None or not site.noise.is_suspected:
-        return False
-    return all(rule.is_initial or site.hypotheses.is_random(rule) for rule in known.tags)
+def _may_prove_noise(site: Site) -> bool:
+    """Whether a URL may be fetched to prove noise: fewer where second looks tell some of the errors anyway."""
+    has_few = site.questions is None or _NOISE_TESTS * site.noise.tests < site.fetched
+    return has_few and site.noise.is_suspected
 
 
 def _is_gradual(site: Site, at: PathPattern, rule: Hypothesis) -> bool:

@@ -74,6 +74,8 @@ class Evidence:
     successes: int = 0
     failures: int = 0
     """Trials with another content; a failure that is found to have another cause is taken out again."""
+    surplus: int = 0
+    """Further successes, of contents that were credited with enough; as fingerprints err in each, noise counts them."""
     decayed_same: float = 0.0
     """Successes, of which old ones count less."""
     decayed_different: float = 0.0
@@ -100,7 +102,7 @@ class Evidence:
     revocations: int = 0
     """How often a rule in force was refuted."""
     verified: int = 0
-    """Successful verifications of the rule; each failure halves them."""
+    """Successful verifications of the rule; each failure that is no noise halves them."""
     unverified: int = 0
     """URLs skipped since the latest verification."""
     under_way: int = 0
@@ -164,12 +166,13 @@ class Evidence:
     @property
     def failure_rate(self) -> float:
         """The share of trials that fail, one half before the first trial."""
-        return (self.failures + 0.5) / (self.trials + 1)
+        return (self.failures + 0.5) / (self.trials + self.surplus + 1)
 
     def succeed(self, content: int, max_trials_per_content: int, decay: float) -> bool:
         """Count a success; returns False if this content was credited with enough successes already."""
         credit = self.contents.get(content, 0)
         if credit >= max_trials_per_content:
+            self.surplus += 1
             return False
         self.contents[content] = credit + 1
         if len(self.contents) > MAX_CREDITED_CONTENTS:
@@ -185,7 +188,6 @@ class Evidence:
             self.decayed_different = self.decayed_different * decay + 1
             self.decayed_same *= decay
         self.failures += times
-        self.verified //= 2
         self.counter_examples = [*self.counter_examples[1 - _COUNTER_EXAMPLES :], url]
 
     def uncount(self, successes: float = 0.0, failures: int = 0) -> None:

@@ -333,6 +333,9 @@ class UrlLearner:
         found = questions.answer(url, content, is_known=is_known, was_known=was_known, renamed=renamed)
         if found is None:
             return
+        if found.wrong is None and found.content in questions.odd:
+            questions.odd.remove(found.content)
+            site.noise.proven_count += 1
         if found.wrong is not None:
             seen = None if is_held else self._observation(site, url, found.content)
             if seen is not None:

@@ -15,8 +15,8 @@ from scrapy_simdedup.urls.patterns import PathPattern
 
 MAX_DISPUTES, MAX_EXCUSES, MAX_FAILED = 2000, 500, 4000
 """Disputes, excused failures, and pairs of contents that failed, that are remembered per site."""
-_SEVERAL, _TESTS = 2, 100
-"""Parts whose rules fall before noise is suspected, and URLs that are fetched to prove it."""
+_TESTS = 100
+"""URLs that are fetched to prove noise, once a rule fell."""
 _MARGIN = 1.3
 """Factor on the median failure rate of all parts, up to which noise explains the failures of one part."""
 _TO_ACCEPT, _TO_KEEP = 1.5, 2.0
@@ -55,7 +55,7 @@ class Noise:
     was proven there is no noise, and a single failure refutes a rule; elsewhere, more failures than other rules have.
     """
 
-    __slots__ = ("disputes", "excuses", "failed", "fallen", "proven_count", "share", "tests")
+    __slots__ = ("disputes", "excuses", "failed", "proven_count", "rule_fell", "share", "tests")
 
     def __init__(self) -> None:
         self.disputes: dict[int, list[Dispute]] = {}
@@ -66,8 +66,8 @@ class Noise:
         """Disputes that were proven to be noise."""
         self.share: float = 0.0
         """Share of trials that fail by noise."""
-        self.fallen: set[str] = set()
-        """Parts of rules that fell though they were nearly always right."""
+        self.rule_fell: bool = False
+        """Whether a rule fell though it was nearly always right."""
         self.tests: int = 0
         """URLs that were fetched to prove noise."""
         self.failed: dict[tuple[PathPattern, Hypothesis, int], None] = {}
@@ -82,7 +82,7 @@ class Noise:
         tried = [e for e in evidence if e.likely and e.successes > 20]
         shares = sorted(e.failure_rate for e in tried)
         if self.proven_count and len(shares) > 2:
-            most = (wilson_bound(e.failures, e.successes, -LOWER) for e in tried)
+            most = (wilson_bound(e.failures, e.successes + e.surplus, -LOWER) for e in tried)
             self.share = min(shares[len(shares) // 2], *most)
 
     def explains(self, evidence: Evidence, *, random: bool, related: Evidence | None = None) -> bool:
@@ -93,7 +93,9 @@ class Noise:
             return True
         if evidence.proven_failures > 1 + 2 * self.share**2 * trials:
             return False
-        expected = (_MARGIN * self.share + (_TOLERANCE_RANDOM if random else _TOLERANCE)) * trials
+        surplus = evidence.surplus + (related.surplus if related is not None else 0)
+        expected = _MARGIN * self.share * (trials + surplus)
+        expected += (_TOLERANCE_RANDOM if random else _TOLERANCE) * trials
         deviations = _TO_KEEP if evidence.holds else _TO_ACCEPT
         return failures <= expected + deviations * math.sqrt(expected)
 
@@ -111,8 +113,8 @@ class Noise:
 
     @property
     def is_suspected(self) -> bool:
-        """Whether noise would explain that rules about several parts fell, and few URLs were fetched to prove it."""
-        return len(self.fallen) >= _SEVERAL and self.tests < _TESTS and not self.proven_count
+        """Whether noise would explain that a rule fell, and few URLs were fetched to prove it."""
+        return self.rule_fell and self.tests < _TESTS and not self.proven_count
 
     def blame(self, leaf: PathPattern, suspects: Iterable[Hypothesis], content: int) -> Hypothesis:
         """The hypothesis that is blamed for a failure: the most doubtful suspect.

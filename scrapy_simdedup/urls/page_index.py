@@ -322,7 +322,7 @@ class SharedContents:
     def nearest(self, content: int, url: UrlParts) -> str | None:
         """The URL at which a shared content was found that differs least from another one; None if none is known."""
         mine = {url.segments, *url.parts}
-        looks = self._looks.get(content) or ()
+        looks = [look for look in self._looks.get(content, ()) if look.url not in self._expected]
         best = max(looks, key=lambda look: len(mine & {look.parts.segments, *look.parts.parts}), default=None)
         return best.url if best is not None else None
 

@@ -13,14 +13,14 @@ from scrapy_simdedup.urls.patterns import PathPattern
 
 FIRST_QUESTIONS = 20
 """Questions about a site that may be asked before anything was skipped, if it has as many repeats."""
+_MAX_URGENT = 40
+"""Questions that are asked before others and beyond what is allowed."""
 MAX_OPEN = 1000
 """Pages of a site that are held at a time; further ones are believed at once."""
 MAX_EARLY, MAX_EARLY_HERE = 1000, 6
 """Hypotheses at a pattern of which early failures are remembered, and how many of each."""
 _MAX_ANSWERS = 3
 """Fetches of a page with another content each time, after which the first content is believed."""
-_LASTING = 2
-"""Proven errors of fingerprints that last, and more than those that do not, from which on second looks tell nothing."""
 
 
 class Question(NamedTuple):
@@ -100,6 +100,10 @@ class Questions:
     """Contents by error → how often they were seen."""
     _exceptions: list[list[Evidence]] = field(default_factory=list)
     """What is known of the hypotheses that seemed right otherwise, and were wrong for a page, there and above."""
+    odd: set[int] = field(default_factory=set)
+    """Contents that are noise if the pages that show them, unlike all others, show them twice."""
+    _urgent: int = 0
+    """Questions that were urgent."""
     _renamed: int = 0
     """Pages that had shown no error, and whose content got another name since."""
     asked: int = 0
@@ -136,8 +140,8 @@ class Questions:
         return next((inquiry for inquiry in self.open.values() if (leaf, hypothesis) in inquiry.about), None)
 
     def is_futile(self, lasting: int) -> bool:
-        """Whether second looks tell nothing: pages were proven ``lasting`` times to be unlike what they repeat."""
-        return lasting >= _LASTING and lasting > self._errors.total() + self._renamed
+        """Whether second looks tell nothing: more pages are unlike what they repeat each time than erred once."""
+        return lasting > self._errors.total() + self._renamed
 
     def ask(
         self,
@@ -150,12 +154,19 @@ class Questions:
         expected: Iterable[int] = (),
         held: HeldPage | None = None,
         failure: EarlyFailure | None = None,
+        is_urgent: bool = False,
     ) -> None:
-        """Ask what a page really shows; a page that waits for the answer is held by the :class:`Inquiry`."""
+        """Ask what a page really shows; a page that waits for the answer is held by the :class:`Inquiry`.
+
+        What may prove noise is urgent: until it is proven, rules fall by it.
+        """
         inquiry = self.open.get(url)
         if inquiry is None:
             inquiry = self.open[url] = Inquiry(content)
             self._due.append(Question(url, because_of, known_url))
+        if is_urgent and inquiry.is_due and self._urgent < _MAX_URGENT:
+            self._due = deque(sorted(self._due, key=lambda question: question.url != url))
+            self._urgent += 1
         inquiry.about += about
         inquiry.expected.update(expected)
         if held is not None:
@@ -164,9 +175,9 @@ class Questions:
             inquiry.failures.append(failure)
 
     def due(self, allowed: int) -> list[Question]:
-        """The questions to ask now, while no more than so many are asked in all."""
+        """The questions to ask now, while no more than so many are asked in all, but for urgent ones."""
         found: list[Question] = []
-        while self._due and self.asked < allowed:
+        while self._due and self.asked < allowed + self._urgent:
             question = self._due.popleft()
             inquiry = self.open.get(question.url)
             if inquiry is not None and inquiry.is_due:

@@ -33,15 +33,6 @@ class _Count(NamedTuple):
     def decay(self) -> float:
         return _VERIFYING_DECAY if self.verifying else _LEARNING_DECAY
 
-    def enter(self, evidence: Evidence) -> None:
-        """Count it at one pattern, but for the success, of which a content has only some."""
-        evidence.unverified = 0
-        if self.content is not None:
-            evidence.verified += self.verifying  # a skip that was right is one more, however often its content was met
-        else:
-            evidence.fail(self.url, self.decay)
-            evidence.confirmed_failures += self.confirmed
-
 
 class RuleBook:
     """The evidence and the verdicts on a site's hypotheses, kept up to date trial by trial.
@@ -105,10 +96,10 @@ class RuleBook:
         self._join_crowd(leaf)
         site, hypothesis, content = self._site, trial.hypothesis, trial.content
         own = leaf.evidence[hypothesis]
-        trial.enter(own)
+        self._enter(trial, own)
         for condition in conditions:
             known = condition.evidence[hypothesis]
-            trial.enter(known)
+            self._enter(trial, known)
             site.count_for_host(condition, hypothesis, trial.host, content)
             if content is not None:
                 known.succeed(content, self._max_per_content, trial.decay)
@@ -122,6 +113,8 @@ class RuleBook:
             if trial.confirmed:
                 self._doubt_other_rules(leaf)
         elif not own.succeed(content, self._max_per_content, trial.decay) and not trial.verifying:
+            for pattern in leaf.lineage[1:] if own.vote is not False else ():
+                pattern.evidence[hypothesis].surplus += 1
             return
         failures = self._report_trial(trial, leaf)
         self._update_verdicts(leaf, hypothesis)
@@ -132,6 +125,21 @@ class RuleBook:
             about_part = [h for h in (part.irrelevant, *part.values.values()) if h is not None and h is not hypothesis]
             for related in filter(leaf.rules.pattern_of.__contains__, about_part):
                 self._update_verdicts(leaf, related)
+
+    def _enter(self, trial: _Count, evidence: Evidence) -> None:
+        """Count a trial at one pattern, but for the success, of which a content has only some."""
+        evidence.unverified = 0
+        if trial.content is not None:
+            evidence.verified += trial.verifying  # a skip that was right is one more, however often its content was met
+        else:
+            self._fail(evidence, trial.url, trial.decay)
+            evidence.confirmed_failures += trial.confirmed
+
+    def _fail(self, evidence: Evidence, url: str, decay: float, times: int = 1) -> None:
+        """Count failures; unless they are noise, the rule is to be verified more often."""
+        evidence.fail(url, decay, times)
+        if not self._site.noise.proven_count or not self._site.noise.explains(evidence, random=False):
+            evidence.verified //= 2
 
     def _report_trial(self, trial: _Count, leaf: PathPattern) -> int:
         """Report a trial to a leaf's ancestors; returns how many failures were told."""
@@ -148,7 +156,7 @@ class RuleBook:
                 above.verified += trial.verifying
                 above.succeed(trial.content, self._max_per_content, trial.decay)
             if failures:
-                above.fail(own.counter_examples[-1], trial.decay, failures)
+                self._fail(above, own.counter_examples[-1], trial.decay, failures)
                 above.confirmed_failures += confirmed
                 self._site.count_for_host(pattern, trial.hypothesis, trial.host, None)
             above.unverified = 0
@@ -176,7 +184,7 @@ class RuleBook:
         if own.unreported_failures and own.vote is not False and leaf.is_one_of_many:
             own.unreported_failures -= 1
             for pattern in leaf.lineage[1:]:
-                pattern.evidence[hypothesis].fail(own.counter_examples[-1], _LEARNING_DECAY, 1)
+                self._fail(pattern.evidence[hypothesis], own.counter_examples[-1], _LEARNING_DECAY)
         is_reported = own.vote is not False and not own.unreported_failures
         own.unreported_confirmed += not is_reported and own.unreported_confirmed < own.unreported_failures
         for pattern in leaf.lineage if is_reported else [leaf]:
@@ -244,7 +252,7 @@ class RuleBook:
                 for pattern in page.lineage[1:]:
                     above = pattern.evidence[hypothesis]
                     above.exceptions -= own.vote is False
-                    above.fail(own.counter_examples[-1], _LEARNING_DECAY, failures)
+                    self._fail(above, own.counter_examples[-1], _LEARNING_DECAY, failures)
                     above.confirmed_failures += own.confirmed_failures
                 own.unreported_failures -= failures if own.vote is None else own.unreported_failures
                 own.unreported_confirmed = 0
@@ -283,7 +291,7 @@ class RuleBook:
             self._site.readmit_by_rule(pattern.lineage[1], hypothesis)
             return
         if evidence.holds and evidence.is_held_back:
-            self._site.noise.fallen.add(hypothesis.names[0])
+            self._site.noise.rule_fell = True
         evidence.remembered = 0
         self._site.set_verdict(hypothesis, evidence, holds=False)
         for leaf, blamed in self._site.noise.pop_excused(hypothesis):

@@ -141,8 +141,7 @@ def _share_of_url(site: Site, parts: UrlParts, shares: dict[Evidence, float], te
 
 def _share_after_exception(site: Site) -> float:
     """The share to sample, at most, because another rule of the site had an exception; 0 if none had."""
-    know_exceptions = site.questions is not None and site.questions.know_exceptions
-    return min(_MOST, _AFTER_EXCEPTION * site.checks) if know_exceptions else 0.0
+    return min(_MOST, _AFTER_EXCEPTION * site.checks) if site.know_exceptions else 0.0
 
 
 def _usual_share(site: Site) -> float:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from dataclasses import dataclass, field
 from itertools import islice
 
@@ -184,6 +184,15 @@ class Site:
         """The questions, while somebody answers them and the answers tell anything."""
         questions = self.questions
         return None if questions is None or questions.is_futile(self.noise.proven_count) else questions
+
+    @property
+    def know_exceptions(self) -> bool:
+        """Whether a rule that is right otherwise was wrong for a page, as far as second looks tell."""
+        return self.asks is not None and self.asks.know_exceptions
+
+    def is_hardly_ever_wrong(self, rules: Collection[Hypothesis]) -> bool:
+        """Whether pages that differ by these rules only, and are unlike, are rather noise than exceptions."""
+        return bool(rules) and all(rule.is_initial or self.hypotheses.is_random(rule) for rule in rules)
 
     @property
     def is_full(self) -> bool:

@@ -7,7 +7,7 @@ import pytest
 from scrapy_simdedup.urls import LearnerThresholds, UrlLearner
 from scrapy_simdedup.urls.evidence import LOWER, Evidence, wilson_bound
 from scrapy_simdedup.urls.noise import Noise
-from scrapy_simdedup.urls.rule_book import RuleTests
+from scrapy_simdedup.urls.rule_book import RuleBook, RuleTests
 
 SURE = LearnerThresholds(verify=0.0, verify_low_risk=0.0, verify_floor=0.0)
 ALWAYS = LearnerThresholds(verify_floor=1.0)
@@ -155,19 +155,46 @@ def trials(learner: UrlLearner, part: str) -> list[Evidence]:
     return [site.tree.leaves["item"].evidence[h] for h in (site.hypotheses.parts[part].irrelevant,) if h is not None]
 
 
-def test_where_rules_about_several_parts_fell_tracking_parameters_tell_whether_that_was_noise() -> None:
-    learner = taught(UrlLearner(thresholds=SURE))
+@pytest.mark.parametrize("checks", [0.0, 1.0])
+def test_once_a_rule_fell_tracking_parameters_tell_whether_that_was_noise(checks: float) -> None:
+    learner = taught(UrlLearner(thresholds=SURE, checks=checks))
     learner.observe("https://e.com/item?id=100", "item 100")
     tracked = "https://e.com/item?id=100&gclid=2"
     assert learner.decide(tracked).skip
-    for number, part in ((101, "view=x"), (102, "hl=a")):
-        learner.observe(f"https://e.com/item?id={number}", f"item {number}")
-        learner.observe(f"https://e.com/item?id={number}&{part}", f"item {number} changed")
-        assert learner.decide(tracked).skip is (number == 101)
+    for url, content in (("item?id=101", "item 101"), ("item?id=101&view=x", "item 101 changed")):
+        learner.observe(f"https://e.com/{url}", content, checked=True)
+    assert not learner.decide(tracked).skip
     learner.observe(tracked, "noise")
+    for question in learner.questions():
+        learner.observe(question.url, "noise" if question.url == tracked else "item 100")
+    for question in learner.questions():
+        learner.observe(question.url, "item 100")
     assert learner._sites["e.com"].noise.proven_count == 1
     learner.observe("https://e.com/item?id=103", "item 103")
     assert learner.decide("https://e.com/item?id=103&gclid=2").skip
+
+
+def test_failures_that_noise_explains_do_not_make_a_rule_more_doubtful() -> None:
+    site = taught(UrlLearner(thresholds=SURE))._sites["e.com"]
+    site.noise.share = 0.01
+    for site.noise.proven_count, verified in ((0, 50), (1, 100)):
+        rule = evidence(200, 1)
+        rule.verified = 100
+        RuleBook(site)._fail(rule, "https://e.com/item?id=1&view=x", 1.0)
+        assert rule.verified == verified
+
+
+def test_successes_of_a_content_that_has_its_share_count_for_how_often_pages_err() -> None:
+    """Each of twenty URLs of a page errs as often as the only URL of another does."""
+    many, few = evidence(300, 12), evidence(300, 12)
+    many.surplus = 1000
+    assert 3 * many.failure_rate < few.failure_rate
+    noise = Noise()
+    noise.share = 0.01
+    assert noise.explains(many, random=False)
+    assert not noise.explains(few, random=False)
+    noise.share = 0.0
+    assert not noise.explains(many, random=False)
 
 
 @pytest.mark.parametrize(("same", "different"), [(0, 0), (1, 0), (11, 0), (24, 0), (24, 1), (1000, 50)])

@@ -192,6 +192,40 @@ def test_a_known_page_that_shows_another_content_the_second_time_had_erred() -> 
     assert learner.questions() == []
 
 
+def test_a_page_that_a_third_one_shows_to_be_odd_is_looked_at_twice_and_proves_noise_if_it_is_odd_each_time() -> None:
+    learner = taught()
+    learn_and_ask(learner, {BARE: "odd", VIEW: "item 100", OTHER: "item 100"})
+    assert learner._sites["e.com"].noise.proven_count == 1
+
+
+def test_an_odd_page_that_is_like_the_others_the_second_time_proves_no_noise() -> None:
+    learner = taught()
+    for url, content in ((BARE, "odd"), (VIEW, "item 100"), (OTHER, "item 100")):
+        learner.observe(url, content)
+        for question in learner.questions():
+            learner.observe(question.url, "item 100")
+    assert learner._sites["e.com"].noise.proven_count == 0
+    assert in_force(learner)
+
+
+def test_once_a_page_is_known_to_be_odd_each_time_no_second_looks_are_taken_and_no_rule_is_doubted_for_it() -> None:
+    learner = taught()
+    learn_and_ask(learner, {BARE: "odd", VIEW: "item 100", OTHER: "item 100"})
+    learner.observe("https://e.com/item?id=101", "item 101")
+    learner.observe("https://e.com/item?id=101&view=x", "item 101 viewed")
+    assert not asked(learner)
+    assert not learner._sites["e.com"].know_exceptions
+
+
+def test_what_may_prove_noise_is_asked_first_and_beyond_what_is_allowed() -> None:
+    questions = Questions()
+    for url in "ab":
+        questions.ask(url, 1, because_of=url, about=[])
+    assert [question.url for question in questions.due(1)] == ["a"]
+    questions.ask("c", 2, because_of="c", about=[], is_urgent=True)
+    assert [question.url for question in questions.due(1)] == ["c"]
+
+
 def test_an_error_that_was_found_out_is_doubted_wherever_it_appears_again() -> None:
     """The same error page for many URLs: each shows its own page to whom asks again."""
     learner = taught()
