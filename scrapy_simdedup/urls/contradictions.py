@@ -246,7 +246,7 @@ def _prove_noise(site: Site, odd: int) -> None:
     """Count a content that a page shows though it should be like others as noise, if it lasts; if need be, ask."""
     if _is_lasting(site, odd):
         site.noise.proven_count += 1
-    elif site.asks is not None:
+    elif site.asks is not None and len(site.asks.open) < MAX_OPEN:
         url = site.pages[site.contents.first_page(odd)]
         site.asks.odd.add(odd)
         site.asks.ask(url, odd, because_of=url, about=[], is_urgent=True)
