@@ -146,11 +146,11 @@ def _blocks_of_model(root: HtmlElement, tree: BlockTree) -> list[bool]:
     chosen: list[bool] = main_content(tree).tolist()
     if True in chosen:
         _leave_out_menus(tree, chosen)
+        _add_headline(tree, chosen)
         _round_off_definitions(tree, chosen)
         _round_off_tables(tree, chosen)
         _choose(notes_of(root, tree, chosen), chosen, True)
         _add_comments(tree, chosen)
-        _add_headline(tree, chosen)
     return chosen
 
 

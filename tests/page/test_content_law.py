@@ -268,6 +268,7 @@ AROUND = "<main><p>Text before</p>{}<p>Text behind</p></main>"
         (AROUND.format(TABLE), "0 000010 0", "0 000011 0"),
         (AROUND.format(f"<h2>Tides</h2>{TABLE}"), "1 1 000000 0", "1 1 111111 0"),
         (AROUND.format("<pre>a = 1</pre>"), "1 0 1", "1 1 1"),
+        ("<h1>Tides</h1><pre>tides(month)</pre><p>Of a month.</p>", "0 0 1", "1 1 1"),
         (AROUND.format("<pre>a = 1<br>b = 2<br>and no more</pre>"), "0 001 0", "0 111 0"),
         (AROUND.format(f"<table><tr><td><h2>Part</h2><td>{TABLE}</table>"), "1 0 010000 1", "1 0 110000 1"),
         (AROUND.format("<table><tr><td><div>bert, nine hours ago</div><div>Yes.</div></table>"), "0 01 0", "0 01 0"),
