@@ -56,6 +56,15 @@ def test_an_error_that_pages_share_is_found_by_the_second_look_and_what_was_skip
     assert all(rule.in_force for rule in learner.rules() if str(rule) == "query:view=x")
 
 
+def test_a_page_is_told_to_show_something_else_than_one_that_was_fetched_not_than_one_under_way() -> None:
+    learner = taught()
+    for number in (100, 101):
+        learner.observe(item(number), "out of order")
+    assert not learner.decide(item(101, "&view=x&ref=5")).skip
+    learner.observe(item(101, "&ref=5"), "item 101")
+    assert [question.known_url for question in learner.questions()] == [item(101)]
+
+
 def test_where_one_page_showed_an_error_every_other_that_showed_it_once_is_looked_at_again() -> None:
     learner = taught()
     for number in (100, 101):
