@@ -105,10 +105,15 @@ def marked(post: int) -> OtherRows:
         lambda number: OtherRows((1, 1000 + number), (2, 3), 2.0, 80, 4),
         lambda number: OtherRows((1000 + number,), (2000 + number,), 2.0, 80, 4),
         lambda number: marked(number % 2),
+        lambda number: marked(number) if number % 2 else OtherRows((1,), (2,), 2.0, 80, 4),
+        lambda number: marked(number)._replace(has_amount=True),
         lambda number: OtherRows(tuple(range(number, number + 9)), (2, 2000 + number), 2.0, 80, 4),
         lambda number: None,
     ],
-    ids=["one line", "the same two", "one of two", "no common line", "two posts", "suggestions", "unknown"],
+    ids=[
+        *("one line", "the same two", "one of two", "no common line", "two posts", "half mark none", "prices"),
+        *("suggestions", "unknown"),
+    ],
 )
 def test_other_lines_make_no_thread(rows: Callable[[int], OtherRows | None]) -> None:
     watch = StubDetector("site.example")
@@ -117,6 +122,19 @@ def test_other_lines_make_no_thread(rows: Callable[[int], OtherRows | None]) -> 
     posts = range(1, 60)
     found = (n for n in posts if watch.observe(f"{HOST}/post/{n}", "thread", other_text=n > 1, other_rows=rows(n)))
     assert next(found) == MIN_PLACES_OF_FAMILY
+
+
+def test_a_few_pages_that_mark_a_post_among_many_that_do_not_make_no_thread() -> None:
+    watch = StubDetector("site.example")
+    for number in range(30):
+        watch.observe(f"{HOST}/about/{number}", str(number))
+    rows = {1: None} | {number: marked(number) for number in (2, 3, 4)}
+    found = (
+        n
+        for n in range(1, 60)
+        if watch.observe(f"{HOST}/post/{n}", "thread", other_text=n > 1, other_rows=rows.get(n, OtherRows()))
+    )
+    assert next(found) == 12, "three of eleven are less than three in ten"
 
 
 @pytest.mark.parametrize("is_thread", [False, True])
