@@ -19,10 +19,18 @@ from numpy.typing import NDArray
 
 from scrapy_simdedup.detect.own_text import asked_word_by_word, title_words_in
 from scrapy_simdedup.errors import SimdedupError
-from scrapy_simdedup.fingerprint import text_units
 from scrapy_simdedup.fingerprint.features import BOILERPLATE
 from scrapy_simdedup.fingerprint.hashing import Rows
-from scrapy_simdedup.fingerprint.text_units import COMMENTS_PLACE, PageUnits, Places, is_sampled, place_behind
+from scrapy_simdedup.fingerprint.text_units import (
+    COMMENTS_PLACE,
+    FILTER_SALT,
+    MAX_SAMPLING,
+    SAMPLING_BITS,
+    PageUnits,
+    Places,
+    is_sampled,
+    place_behind,
+)
 from scrapy_simdedup.page import amounts
 
 EXTRAS = {
@@ -215,7 +223,7 @@ _LARGE = 0xFF
 _PASSED_OVER, _COMMENT = np.uint8(0x80), np.uint8(0x40)
 """The bits of a block's class that say that it is no unit, and that it is a comment."""
 _SALT_BITS, _PLACE_BITS, _PLACE = np.uint64(48), np.uint64(32), np.uint64(0xFFFF)
-_UNSALT = np.uint64(pow(int(text_units.FILTER_SALT), -1, 1 << 64))
+_UNSALT = np.uint64(pow(int(FILTER_SALT), -1, 1 << 64))
 _UNSAMPLED = np.uint64((0xFFFF << 48) * int(_UNSALT) % (1 << 64))
 """The hash of a shingle that is in no sample."""
 _SAMPLES = "", "x", "0", "0 $", "0 x", "0 x $", "0 x %", "x0", "x0 $", "x0 %", "kr0", f"0 {'x' * amounts.MAX_LENGTH}"
@@ -223,7 +231,7 @@ _SAMPLES = "", "x", "0", "0 $", "0 x", "0 x $", "0 x %", "x0", "x0 $", "x0 %", "
 the names with a number again, with one that is part of a name; a price in one word; and a long text with a number."""
 _KIND_BITS, _IS_LONG = 4, amounts.MAX_LETTERED_WORDS + 1
 """The bits of a kind, before those of the words with a letter; and what stands there for a long text."""
-_STEPS = 1 << text_units.SAMPLING_BITS - 1
+_STEPS = 1 << SAMPLING_BITS - 1
 """Samplings between one power of two and the next."""
 _NUMBERS = np.unique([step << power for power in range(16) for step in range(2 * _STEPS) if step << power < 1 << 16])
 _NUMBERS = _NUMBERS.astype(np.uint64)
@@ -243,8 +251,8 @@ def pack_units(units: PageUnits, url: str = "") -> bytes:
     """
     blocks = np.repeat(np.arange(len(units.lengths)), units.lengths)
     is_asked = ~units.pass_over | units.in_table
-    sampled = (is_asked[blocks] & is_sampled(units.hashes, text_units.MAX_SAMPLING)).nonzero()[0]
-    salted, blocks = units.hashes[sampled] * text_units.FILTER_SALT, blocks[sampled]
+    sampled = (is_asked[blocks] & is_sampled(units.hashes, MAX_SAMPLING)).nonzero()[0]
+    salted, blocks = units.hashes[sampled] * FILTER_SALT, blocks[sampled]
     levels = (np.searchsorted(_NUMBERS, salted >> _SALT_BITS, side="right") - 1).astype(np.uint8)
     order = np.lexsort((levels, blocks))
     counts = np.bincount(blocks, minlength=len(units.lengths))

@@ -10,9 +10,19 @@ from os.path import commonprefix
 from shlex import quote
 from typing import Any
 
-from scrapy_simdedup.commands import console
 from scrapy_simdedup.commands.compare import is_url, read_pages
-from scrapy_simdedup.commands.console import NO, YES, Action, Context, StyledLine, format_table, option, positive_int
+from scrapy_simdedup.commands.console import (
+    NO,
+    YES,
+    Action,
+    Bad,
+    Context,
+    Good,
+    StyledLine,
+    format_table,
+    option,
+    positive_int,
+)
 from scrapy_simdedup.detect.clocks import saved_clocks
 from scrapy_simdedup.detect.detector import NearDuplicateDetector
 from scrapy_simdedup.detect.events import PageCompared
@@ -137,7 +147,7 @@ def _lines(found: list[Explanation], settings: DedupSettings) -> Iterator[str]:
             yield ""
         name, why, *more = explanation.text(settings)
         yield StyledLine(name)
-        yield (console.Bad if explanation.dropped else console.Good)(why)
+        yield (Bad if explanation.dropped else Good)(why)
         yield from more
 
 

@@ -10,8 +10,21 @@ from pathlib import Path
 from typing import Any
 
 from scrapy_simdedup.batch.files import open_output
-from scrapy_simdedup.commands import console
-from scrapy_simdedup.commands.console import NO, SITE, YES, Action, Bad, Context, Good, Soft, StyledLine, option
+from scrapy_simdedup.commands.console import (
+    NO,
+    SITE,
+    YES,
+    Action,
+    Bad,
+    Context,
+    Good,
+    Soft,
+    StyledLine,
+    document_path,
+    format_table,
+    option,
+    positive_int,
+)
 from scrapy_simdedup.crawl.url_skipper import load_rule_files
 from scrapy_simdedup.display import format_bytes, plural, redact_password
 from scrapy_simdedup.errors import FingerprintMismatch
@@ -83,7 +96,7 @@ class StoreSummary:
         tables = {"state": self.states, "verdict": self.kinds, "run": self.runs, "fingerprints": self.made_by}
         for what, counts in tables.items():
             yield ""
-            yield from console.format_table((what, "#pages"), counts.most_common(SHOWN_ROWS))
+            yield from format_table((what, "#pages"), counts.most_common(SHOWN_ROWS))
             if len(counts) > SHOWN_ROWS:
                 yield f"and {len(counts) - SHOWN_ROWS:,} more"
 
@@ -151,11 +164,9 @@ CLUSTERS = Action(
     run_clusters,
     (
         SITE,
-        option(
-            "--members", type=console.positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"
-        ),
+        option("--members", type=positive_int, default=5, metavar="N", help="repeats shown of each; default: 5"),
         option("--near", action="store_true", help="list pages that are near another and were kept, and why"),
-        option("-n", "--limit", type=console.positive_int, default=20, metavar="N", help="default: 20"),
+        option("-n", "--limit", type=positive_int, default=20, metavar="N", help="default: 20"),
     ),
 )
 
@@ -183,7 +194,7 @@ def _cluster_lines(found: list[clusters.Cluster], total: int, width: int) -> Ite
         first = "" if cluster.original in {None, cluster.representative} else f", first {cluster.original}"
         yield f"  cluster {cluster.id}, {plural(cluster.size, 'page')}{first}"
         rows = [(member.similarity, ", ".join(member.differs), member.url) for member in cluster.members]
-        yield from console.format_table(("#similarity", "differs in", "URL"), rows, width, indent="  ")
+        yield from format_table(("#similarity", "differs in", "URL"), rows, width, indent="  ")
         if cluster.repeats > len(rows):
             yield f"  and {cluster.repeats - len(rows):,} more"
 
@@ -211,9 +222,7 @@ REPORT = Action(
     "write what is in a store as one HTML file to look at, or as JSON",
     run_report,
     (
-        option(
-            "-o", "--output", action="append", type=console.document_path, metavar="FILE", help="an .html or .json file"
-        ),
+        option("-o", "--output", action="append", type=document_path, metavar="FILE", help="an .html or .json file"),
         option("--run", help="of this run alone; default: of all that are in the store"),
     ),
 )
@@ -273,7 +282,7 @@ RULES = Action(
     (
         SITE,
         option("--run", help="as this run learned them, where crawls learned from URLs (SIMDEDUP_URL_LEARNING)"),
-        option("-n", "--limit", type=console.positive_int, default=30, metavar="N", help="rules shown; default: 30"),
+        option("-n", "--limit", type=positive_int, default=30, metavar="N", help="rules shown; default: 30"),
         option("-o", "--output", metavar="FILE", help="where the rules in force go, as JSON"),
         option("--form", choices=FORMS, default=FORMS[0], help="for which plugin the file is; default: discarder"),
     ),
@@ -290,4 +299,4 @@ def _rules_text(savings: UrlSavings, limit: int, width: int) -> Iterator[str]:
         )
         for rule in savings.rules[:limit]
     ]
-    yield from console.format_table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)
+    yield from format_table(("#saved", "#same page", "#another", "does not matter", "in", "on"), rows, width)

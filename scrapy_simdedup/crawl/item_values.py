@@ -16,10 +16,21 @@ from typing import TYPE_CHECKING, Any
 from scrapy import Request, signals
 from scrapy.http import Response
 
-from scrapy_simdedup.crawl import Crawl, items
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.delivery import DeliverySettler
 from scrapy_simdedup.crawl.exceptions import FailSafe, NearDuplicateItem
-from scrapy_simdedup.crawl.items import Entry, ItemChange, ItemGroup, Note, item_values_journal, page_note_key
+from scrapy_simdedup.crawl.items import (
+    DIGEST_BYTES,
+    MAX_VALUES,
+    URL_FIELDS,
+    Entry,
+    ItemChange,
+    ItemGroup,
+    Note,
+    adapter_of,
+    item_values_journal,
+    page_note_key,
+)
 from scrapy_simdedup.crawl.requests import handler_name
 from scrapy_simdedup.detect.events import event_key
 from scrapy_simdedup.detect.names import site_of
@@ -32,7 +43,7 @@ if TYPE_CHECKING:
     from itemadapter import ItemAdapter
 
 logger = logging.getLogger(__name__)
-NAMING_FIELDS = (*items.URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
+NAMING_FIELDS = (*URL_FIELDS, "id", "sku", "gtin", "ean", "isbn", "asin", "mpn", "name", "title")
 """Fields that are likely to tell the items of one page apart."""
 MAX_ITEMS = 5_000
 """Items of a page whose values are remembered; the others count as new each time."""
@@ -47,7 +58,7 @@ class PageItems:
         """What the page was found to be; None for a response that is not compared."""
         by = settings.unchanged_by
         self.fields: tuple[str, ...] = by if isinstance(by, tuple) else ()
-        self.digest: bytes = event_key(handler, key.hex())[: items.DIGEST_BYTES]
+        self.digest: bytes = event_key(handler, key.hex())[:DIGEST_BYTES]
         self.groups: dict[bytes, ItemGroup] = {}
         self.own: Note | None = None
         self.has_copy = False
@@ -127,7 +138,7 @@ class ItemValues:
         return None if request is None else self._pages.get(request)
 
     async def _compare(self, page: PageItems, item: Any) -> ItemChange | None:
-        adapter = items.adapter_of(item)
+        adapter = adapter_of(item)
         if adapter is None:
             return None
         self._has_items = True
@@ -140,7 +151,7 @@ class ItemValues:
         group = await self._group(page, identity)
         if len(group.seen) >= MAX_ITEMS:
             return "new"
-        change = group.compare(entry, is_page=any(adapter.get(field) in page.urls for field in items.URL_FIELDS))
+        change = group.compare(entry, is_page=any(adapter.get(field) in page.urls for field in URL_FIELDS))
         self._stats.increment("items/<change>", change)
         if change != "unchanged":
             await self._void(page, group)
@@ -154,7 +165,7 @@ class ItemValues:
         def digest(fields: Iterable[str], *about: str) -> bytes:
             parts = _parts({"": about} | {field: values[field] for field in fields if field in values})
             key = self._detector.secret[:64]
-            return blake2b(b"".join(parts), digest_size=items.DIGEST_BYTES, key=key, person=b"simdedup item").digest()
+            return blake2b(b"".join(parts), digest_size=DIGEST_BYTES, key=key, person=b"simdedup item").digest()
 
         kind, decisive = type(item.item).__qualname__, set(page.fields)
         declared = [
@@ -204,7 +215,7 @@ class ItemValues:
 
     @property
     def _run(self) -> bytes:
-        return event_key(self._detector.run)[: items.DIGEST_BYTES]
+        return event_key(self._detector.run)[:DIGEST_BYTES]
 
     def _now(self) -> float:
         return self._detector.context.now()
@@ -287,7 +298,7 @@ def _parts(value: Any) -> Iterator[bytes]:
     White space, the order of names, and names without a value do not count.
     """
     stack: list[Any] = [value]
-    for _ in range(items.MAX_VALUES):
+    for _ in range(MAX_VALUES):
         if not stack:
             return
         value = stack.pop()
@@ -304,11 +315,11 @@ def _parts(value: Any) -> Iterator[bytes]:
         elif isinstance(value, (list, tuple)):
             stack += value
             yield b"[%d " % len(value)
-        elif (adapter := items.adapter_of(value)) is not None:
+        elif (adapter := adapter_of(value)) is not None:
             stack.append(adapter)
         else:
             if isinstance(value, float) and value.is_integer():
                 value = int(value)
             text = f"{type(value).__name__} {value}".encode("utf-8", "surrogatepass")
             yield b"%d %b" % (len(text), text)
-    raise ValueError(f"an item has more than {items.MAX_VALUES} values, or contains itself")
+    raise ValueError(f"an item has more than {MAX_VALUES} values, or contains itself")

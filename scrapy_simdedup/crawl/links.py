@@ -26,10 +26,18 @@ from weakref import WeakKeyDictionary
 from scrapy import Request, signals
 from scrapy.http import Response, TextResponse
 
-from scrapy_simdedup.crawl import Crawl, link_memory
+from scrapy_simdedup.crawl import Crawl
 from scrapy_simdedup.crawl.concurrency import KeyedCondition
 from scrapy_simdedup.crawl.exceptions import FailSafe, LinkNotFollowed
-from scrapy_simdedup.crawl.link_memory import LinkMemory, LinkPatterns, link_pattern
+from scrapy_simdedup.crawl.link_memory import (
+    CONFIDENCE_Z,
+    END_BOUND,
+    MAX_CHAIN,
+    MAX_LINKS,
+    LinkMemory,
+    LinkPatterns,
+    link_pattern,
+)
 from scrapy_simdedup.crawl.requests import handler_name, is_ordinary
 from scrapy_simdedup.page.parse import parse
 from scrapy_simdedup.urls.evidence import wilson_bound
@@ -79,7 +87,7 @@ class DeferredLinks:
         self._defers = policy == "defer" and tracks_delivery
         self._follows = policy != "drop"
         if self._follows:
-            self._memory = LinkMemory(self._settings.scope, self._detector.secret, link_memory.MAX_LINKS)
+            self._memory = LinkMemory(self._settings.scope, self._detector.secret, MAX_LINKS)
             self._crawler.signals.connect(self._scheduled, signals.request_scheduled)
             self._crawler.signals.connect(self._filtered, signals.request_dropped)
 
@@ -120,8 +128,8 @@ class DeferredLinks:
     def _makes_no_requests(self, request: Request) -> bool:
         """Whether the callback of a page made no request so far, and for so many pages that it may be said of all."""
         handler = handler_name(request, self._crawler.spider)
-        bound = wilson_bound(0, self._silent_pages[handler], link_memory.CONFIDENCE_Z)
-        return handler not in self._requesting and bound < link_memory.END_BOUND
+        bound = wilson_bound(0, self._silent_pages[handler], CONFIDENCE_Z)
+        return handler not in self._requesting and bound < END_BOUND
 
     def follow(self, request: Request) -> None:
         """Expect the requests of a repeat, whose callback is called for them."""
@@ -182,7 +190,7 @@ class DeferredLinks:
             if self._patterns.is_undecided(pattern):  # lest it takes the place of those that it waits for
                 return request.replace(meta={**request.meta, META_DEFERRED: mark})
         bound = self._patterns.bound(pattern)
-        if bound < link_memory.END_BOUND:
+        if bound < END_BOUND:
             key = self._crawler.request_fingerprinter.fingerprint(request)
             if await self._detector.was_delivered(url=request.url, key=key):  # its page may have changed since
                 return request.replace(priority=priority, dont_filter=False)
@@ -272,7 +280,7 @@ def _is_new(status: int, verdict: Mapping[str, Any] | None, chain: int) -> bool 
     if verdict is None:
         return False if status in NO_CONTENT_STATUSES else True if 200 <= status < 300 else None
     if verdict["kind"] == "stub":
-        return None if chain <= link_memory.MAX_CHAIN else False
+        return None if chain <= MAX_CHAIN else False
     if verdict["kind"] == "unchanged" and verdict["is_duplicate"]:
         return None
     return not verdict["is_duplicate"]

@@ -16,9 +16,16 @@ from scrapy_simdedup.detect.transactions import Transactions
 from scrapy_simdedup.detect.verdict import FetchedPage, PageRef, Verdict
 from scrapy_simdedup.display import redact_password
 from scrapy_simdedup.errors import StoreError
-from scrapy_simdedup.fingerprint import make
 from scrapy_simdedup.fingerprint.fingerprint import ALGORITHM, PageFingerprint
-from scrapy_simdedup.fingerprint.make import Fingerprinter, LocalFingerprinter, model_of
+from scrapy_simdedup.fingerprint.make import (
+    Fingerprinter,
+    LocalFingerprinter,
+    body_digest,
+    fingerprint,
+    fingerprint_texts,
+    identity_digest,
+    model_of,
+)
 from scrapy_simdedup.page.metadata import declared_canonical_url
 from scrapy_simdedup.setting_checks import require_text
 from scrapy_simdedup.settings import DedupSettings
@@ -128,7 +135,7 @@ class NearDuplicateDetector:
             await self.store.close()
             raise
         self._fingerprinter.open(self.secret)
-        self._sample = make.fingerprint("", self.settings, self.secret)
+        self._sample = fingerprint("", self.settings, self.secret)
 
     async def close(self) -> None:
         """Close the store, once what it could not be told so far was tried again, for a while."""
@@ -204,7 +211,7 @@ class NearDuplicateDetector:
 
     def fingerprint_texts(self, texts: Sequence[str], *, identity: str = "") -> PageFingerprint:
         """The fingerprint of texts that are all content, however short, such as the fields of an item."""
-        return make.fingerprint_texts(texts, self.settings, self.secret, identity=identity)
+        return fingerprint_texts(texts, self.settings, self.secret, identity=identity)
 
     def page_of(
         self, fp: PageFingerprint, *, url: str, key: bytes | None = None, site: str | None = None
@@ -297,13 +304,13 @@ class NearDuplicateDetector:
         self, html: str, url: str, key: bytes, site: str, settings: DedupSettings, *, identity: str | None = None
     ) -> PageFingerprint:
         self._opened()
-        body = make.body_digest(html, self.secret)
+        body = body_digest(html, self.secret)
         known = self._logs.indexes.known(site)
         # An identity that was looked for elsewhere is not this page's.
         knows_identity = identity is not None or not self.settings.looks_for_identity
         found = known.same_body(body, key, settings.extractor) if known is not None and knows_identity else None
         if found is not None:
-            return found if identity is None else found._replace(identity=make.identity_digest(identity, self.secret))
+            return found if identity is None else found._replace(identity=identity_digest(identity, self.secret))
         return await self._fingerprinter.fingerprint(html, url, settings, body=body, identity=identity)
 
     def _opened(self) -> PageFingerprint:

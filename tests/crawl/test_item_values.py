@@ -298,7 +298,7 @@ async def test_items_of_every_kind_are_compared(site: Site, settings: dict[str, 
 
 @on_asyncio
 async def test_an_item_that_contains_itself_is_exported(site: Site, settings: dict[str, Any], monkeypatch: Any) -> None:
-    monkeypatch.setattr("scrapy_simdedup.crawl.items.MAX_VALUES", 1_000)
+    monkeypatch.setattr("scrapy_simdedup.crawl.item_values.MAX_VALUES", 1_000)
 
     class Endless(Shop):
         def parse(self, response: Any) -> Any:

@@ -108,7 +108,7 @@ async def test_with_more_links_than_can_be_remembered_pages_are_followed(
     linked: Site, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Too much is followed then, never too little."""
-    monkeypatch.setattr(link_memory, "MAX_LINKS", 0)
+    monkeypatch.setattr(links, "MAX_LINKS", 0)
     for policy in ("follow_new", "defer"):
         settings = ADDON | {"SIMDEDUP_LINKS": policy}
         done = await crawl(Following, settings, urls=linked.urls("/one", "/same", "/more"))
