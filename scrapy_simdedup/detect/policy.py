@@ -319,11 +319,17 @@ def _has_other_template(now: PageFingerprint, before: PageFingerprint) -> bool:
 
 
 def _delivered_content(record: Record, index: SiteIndex) -> Record | None:
-    """The page with which a page's content was delivered, if that is still known: the page itself, or its original."""
-    if record.state == "duplicate" and record.original is not None:
-        found = index.delivered_version(record.original)
-        # A page that was dropped for what is known to be a stub by now may have said something else.
-        return None if found is not None and found.state == "stub" else found
+    """The page with which a page's content was delivered, if that is still known.
+
+    It is the page itself, or its original, or the original of that, where a later run found this one to be a repeat.
+    """
+    passed = set()
+    while record.state == "duplicate" and record.original is not None and record.key not in passed:
+        passed.add(record.key)
+        known = index.previous_version(record.original)
+        if known is None:
+            return None
+        record = known
     return record if record.delivered else None
 
 

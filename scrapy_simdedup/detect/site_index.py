@@ -194,8 +194,8 @@ class SiteIndex:
         slots = (slot for slot in self._records.slots(record.key) if self._records[slot].run == self._run)
         return [slot for slot in slots if self._originals.has(slot, self._records.ids[slot])]
 
-    def previous_version(self, key: bytes, run: str) -> Record | None:
-        """The newest version of a page that was delivered, dropped for another page, or fetched in this very run."""
+    def previous_version(self, key: bytes, run: str | None = None) -> Record | None:
+        """The newest version of a page that was delivered, dropped for another page, or fetched in this ``run``."""
         return next((version for version in self._versions(key) if version.settled or version.run == run), None)
 
     def gave_other_items(self, key: bytes, id_: int) -> bool:

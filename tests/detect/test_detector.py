@@ -419,6 +419,21 @@ async def test_an_edit_beside_the_content_is_exported_although_its_original_is_l
         assert [verdict.kind for verdict in found if not verdict.is_duplicate] == ["changed"]
 
 
+@on_asyncio
+async def test_an_unchanged_repeat_stays_delivered_when_its_original_repeats_another_page(
+    store: FingerprintStore,
+) -> None:
+    """The shop sells the kettle under A no more, and shows the teapot there; B shows the kettle as before."""
+    async with run(store, "monday", unchanged="drop") as detector:
+        assert (await detector.add(page("kettle"), url=A)).kind == "new"
+        assert (await detector.add(page("kettle"), url=B)).is_duplicate
+        assert (await detector.add(page("teapot"), url=C)).kind == "new"
+    for name in ("tuesday", "wednesday"):
+        async with run(store, name, unchanged="drop") as detector:
+            for url, shown in ((C, "teapot"), (A, "teapot"), (B, "kettle")):
+                assert (await detector.add(page(shown), url=url)).is_duplicate
+
+
 @pytest.mark.parametrize("order", [(A, B), (B, A)])
 @on_asyncio
 async def test_a_price_that_rose_under_two_urls_is_exported_once(
