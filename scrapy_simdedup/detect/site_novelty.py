@@ -22,6 +22,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
+from itertools import chain
 
 import numpy as np
 from numpy.typing import NDArray
@@ -30,7 +31,7 @@ from scrapy_simdedup.detect.candidate_index import DELIVERED, CandidateIndex
 from scrapy_simdedup.detect.copy_check import CopyCheck
 from scrapy_simdedup.detect.names import lead_to_one_page, names_in
 from scrapy_simdedup.detect.own_text import OwnTextSearch
-from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, OtherPages
+from scrapy_simdedup.detect.site_boilerplate import MIN_PAGES, SAMPLE_SIZE, OtherPages
 from scrapy_simdedup.detect.verdict import FetchedPage, OwnText
 from scrapy_simdedup.fingerprint import novelty
 from scrapy_simdedup.fingerprint.features import are_among
@@ -250,7 +251,7 @@ class SiteNovelty:
         digests = rows_of(units.digests, units.places)["digest"]
         is_long = units.in_table & (units.lengths > novelty.MIN_OWN_WORDS)
         rare, found = dict.fromkeys(digests[is_long].tolist(), 0), list[int]()
-        sample = self._copy_check.sampled_pages(page.fingerprint)
+        sample = self._pages_of_any_run(page.fingerprint)
         for row, of in zip(sample, self._units_of_all(sample), strict=True):
             shared = set() if of is None else rare.keys() & of.rows["digest"].tolist()
             for digest in () if shared and lead_to_one_page(page.url, self._records[row].url) else shared:
@@ -259,6 +260,17 @@ class SiteNovelty:
                     found.append(digest)
                     del rare[digest]
         return is_long & are_among(digests, found)
+
+    def _pages_of_any_run(self, fp: PageFingerprint) -> list[int]:
+        """The pages that stand for the site. Where the run has few yet, earlier runs complete them: newest first."""
+        sample = self._copy_check.sampled_pages(fp)
+        if len(sample) < SAMPLE_SIZE:
+            ids = np.frombuffer(self._records.ids, np.uint64)
+            newest = np.argsort(ids)[: -SAMPLE_SIZE - 1 : -1].tolist()
+            delivered = (slot for slot in newest if ids[slot] and self._records.state(slot) == "confirmed")
+            by_key = {self._records.key(slot): slot for slot in chain(sample, delivered)}
+            sample = list(by_key.values())
+        return sample
 
     def is_known_view(self, page: FetchedPage, near: Rows, clocks: Collection[int]) -> Mask:
         """Of which of some originals a page is the same view, of a thing that is known from another page.

@@ -259,17 +259,21 @@ def short_page(number: int, beside: str, *, text: str = "") -> str:
 async def test_advertisements_that_take_turns_are_clocks_though_they_are_half_of_a_short_page(
     sqlite_store: str,
 ) -> None:
-    """Each stands on other pages, too; so it is no part of the page, and nobody wrote the page anew."""
+    """Each stands on other pages, too; so it is no part of the page, and nobody wrote the page anew.
+
+    What pages of earlier runs said counts: in whichever order pages come, the first ones of a run have no others yet.
+    """
     chance = random.Random(5)
     advertisements, texts = [" ".join(words(("advertisement", number), 16)) for number in range(6)], [""] * 30
     for run in range(7):
-        edited = set(chance.sample(range(30), 3)) if run > 4 else set()
+        edited = set(chance.sample(range(30), 3)) if run > 3 else set()
         for number in edited:
             texts[number] += f" edited {run}"
-        pages = {n: short_page(n, chance.choice(advertisements), text=text) for n, text in enumerate(texts)}
+        order = chance.sample(range(30), 30)
+        pages = {n: short_page(n, chance.choice(advertisements), text=texts[n]) for n in order}
         found = await changed_numbers(sqlite_store, run, pages)
         assert edited <= found
-        assert run in {1, 2, 3} or found == edited
+        assert run in {1, 2} or len(found - edited) <= (3 if run == 3 else 0)
 
 
 @on_asyncio
