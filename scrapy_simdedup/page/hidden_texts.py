@@ -69,6 +69,11 @@ _IS_POSTED = re.compile(r"<form\b[^>]{0,1000}\smethod\s*=\s*[\"']?post", re.IGNO
 _OPTION, MAX_OPTIONS = re.compile(r"<option\b([^>]{0,1000})>([^<]{0,200})"), 200
 """A choice: its attributes and its text; and how many of them are read of a form."""
 _INPUT = re.compile(r"<input\b[^<>]{0,1000}>")
+_asks_who_one_is = re.compile(
+    r"<input\b[^<>]{0,1000}?\s(?:type\s*=\s*[\"']?(?:email|password)\b|name\s*=\s*[\"']?\w{0,30}mail)", re.IGNORECASE
+).search
+MAX_PERSONAL_LENGTH = 4_000
+"""Characters of such a form up to which it is for nothing else; one around a whole page has the article's cart."""
 _IS_BUTTON = re.compile(r"\stype\s*=\s*[\"']?(?:submit|button)\b", re.IGNORECASE).search
 _IS_DISABLED = re.compile(r"\sdisabled(?=[\s=]|$)").search
 MAX_FORMS, MAX_FORM_LENGTH = 20, 100_000
@@ -199,7 +204,10 @@ def find_offer(
 
 
 def _of_forms(html: str) -> Iterator[str]:
-    """What buttons and choices of forms say; to look for them in the tree takes a tenth of the time of parsing it."""
+    """What buttons and choices of forms say; to look for them in the tree takes a tenth of the time of parsing it.
+
+    A form that asks for an address or a password is for newsletters and members, and may be shown now and then only.
+    """
     raw = utf8(html, "replace")
     if not mentions(raw, b"<form"):
         if not mentions(raw, b"<F"):
@@ -213,6 +221,8 @@ def _of_forms(html: str) -> Iterator[str]:
         end = html.find("</form", at, at + MAX_FORM_LENGTH)
         end = at + MAX_FORM_LENGTH if end < 0 else end
         form = html[at:end]
+        if len(form) <= MAX_PERSONAL_LENGTH and _asks_who_one_is(form):
+            continue
         yield from _of_choices(form)
         yield from _of_buttons(form)
 

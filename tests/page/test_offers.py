@@ -25,6 +25,12 @@ OFFERS = {
     "tags in capitals": ("<FORM><INPUT NAME=c TYPE=SUBMIT VALUE='Add to cart'></FORM>", "add to cart"),
     "a button that is disabled": ("<form><button name=a disabled>Buy</button></form>", "Buy (disabled)"),
     "a button outside of forms": ("<button>Next picture</button>", ""),
+    "a form for a newsletter": ("<form><input type=email><button>Subscribe</button></form>", ""),
+    "a form for members": ("<form><input name=user-mail><input type='password'><button>Log in</button></form>", ""),
+    "a form around a whole page": (
+        f"<form method=post><button>Buy</button>{prose('chair', 900)}<input type=email><button>Join</button></form>",
+        "Buy\nJoin",
+    ),
     "choices": (
         "<form method='POST'><select><option value=1 selected>S<option value=2 disabled>M &amp; L</select></form>",
         "M & L (disabled)\nS",
