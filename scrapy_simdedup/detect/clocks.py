@@ -15,6 +15,9 @@ not what changed about a page. A price that changes on 3 % of the pages is.
 4. An amount, a number alone or with a currency, is believed to be a clock after :data:`SLOW_RUNS` runs only, and so is
    the offer: all prices of a shop may rise on one day. So is the title, as a site may give all its pages better ones,
    and an advertisement that is a good part of its page: a shop may write the same notice on all pages.
+5. An advertisement may come and go. A long text that stands on several pages is watched by itself, from the first time
+   that it comes; each page that is fetched again counts, and gets it or loses it, or not. From :data:`TEXT_SHARE` of
+   the pages on in :data:`SLOW_RUNS` runs it is a clock.
 
 A site watches up to :data:`MAX_PLACES` places, in some 80 bytes each. A place that is met late takes the seat of one
 that does not come to be a clock. A line takes one seat: it is known by its words, or by what stands around it.
@@ -32,7 +35,7 @@ from zlib import crc32
 
 from scrapy_simdedup.errors import StoreError
 from scrapy_simdedup.fingerprint.text_units import TextUnits, kept_places
-from scrapy_simdedup.fingerprint.unit_changes import ORDER, PAGE_PLACE, EditedText
+from scrapy_simdedup.fingerprint.unit_changes import ORDER, PAGE_PLACE, SITE_TEXT, EditedText
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import FingerprintStore, reporting_failures
 from scrapy_simdedup.urls.evidence import wilson_bound
@@ -41,10 +44,12 @@ MIN_PAGES = 5
 """Pages on which a place must have been seen twice before it can be a clock."""
 CLOCK_SHARE, STILL_SHARE = 0.6, 0.4
 """Shares of these pages on which its text must differ: to become a clock, and to stay one."""
+TEXT_SHARE, STILL_TEXT_SHARE = 0.3, 0.2
+"""The same for a text of the site: what is there on half of the visits came or went on half of the pages."""
 QUANTILE = 1.96
 """How sure it must be that the share on all pages is not less than the latter: in 39 of 40 cases."""
 SLOW_RUNS = 3
-"""Runs in which an amount, a title, or a text that many pages share must have differed like that."""
+"""Runs in which an amount, a title, or a text that several pages share must have differed like that."""
 MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
 MAX_PLACES = 24
@@ -85,6 +90,8 @@ class ClockEvidence:
     """What was kept of the earlier version."""
     has_repeated: bool = False
     """Whether what differs would be an edit of the page, did it not stand on other pages."""
+    gone: frozenset[int] = frozenset()
+    """The places of texts of the site, whether known as such or not, that the earlier version had alone."""
 
 
 @dataclass(slots=True)
@@ -113,6 +120,11 @@ class PlaceCounts:
         return kept_places([self.beside or self.place])[0]
 
     @property
+    def is_text(self) -> bool:
+        """Whether it is no place, but a text that stands on several pages of the site, and comes and goes there."""
+        return self.place >> 16 == SITE_TEXT >> 16
+
+    @property
     def is_order(self) -> bool:
         """Whether it is the order of the units with some tags around them."""
         return self.place == self.beside ^ ORDER
@@ -131,7 +143,8 @@ class PlaceCounts:
         has_runs = not self.is_slow or self.runs >= SLOW_RUNS
         enough = self.seen >= MIN_PAGES and has_runs
         least = share if was_clock else wilson_bound(self.differed, self.seen - self.differed, -QUANTILE)
-        self.is_clock = enough and least >= STILL_SHARE and (was_clock or share >= CLOCK_SHARE)
+        most, still = (TEXT_SHARE, STILL_TEXT_SHARE) if self.is_text else (CLOCK_SHARE, STILL_SHARE)
+        self.is_clock = enough and least >= still and (was_clock or share >= most)
         return self.is_clock != was_clock
 
 
@@ -161,24 +174,26 @@ class SiteClocks:
     def equal_places(self, evidence: ClockEvidence) -> set[int]:
         """The watched places at which the text of a page is equal."""
         kept = (place for place, counts in self.places.items() if counts.in_table in evidence.kept)
-        ordered = {at for at, counts in self.places.items() if counts.is_order and counts.beside in evidence.equal}
-        return {*(evidence.equal & self.places.keys()), *kept, *(ordered - evidence.edited.keys())}
+        others = {at for at, of in self.places.items() if of.is_text or (of.is_order and of.beside in evidence.equal)}
+        return {*(evidence.equal & self.places.keys()), *kept, *(others - evidence.edited.keys() - evidence.gone)}
 
     def observe(self, evidence: ClockEvidence, run: str) -> bool:
         """Take in two versions of a page; whether a place became a clock, or is none any more.
 
         A thread that got a reply, and stands under the URL of each of its posts, has changed once.
         """
-        news = self._news(evidence)
+        gone = {at: EditedText(self.places[at].sample, 0) for at in evidence.gone & self.places.keys()}
+        edited = gone | evidence.edited
+        news = self._news(evidence.content, edited)
         if not news:
             return False
         is_rewritten = evidence.edited_share > MAX_EDITED_SHARE
         run_number, is_news = crc32(run.encode("utf-8", "surrogatepass")), False
         by_words, by_spot = dict[int, int](), dict[int, int]()
-        for place, (_, digest) in evidence.edited.items():
+        for place, (_, digest) in edited.items():
             if counts := self.places.get(place):  # how often the words of a line differed, or what stands at its spot
                 (by_spot if counts.beside > 0 else by_words)[digest] = counts.differed
-        for place, (sample, digest) in evidence.edited.items():
+        for place, (sample, digest) in edited.items():
             # A line is known by its words or by what stands around it: by what has differed on more pages.
             words, spot = by_words.get(digest, 0), by_spot.get(digest, 0)
             if place not in news or (words >= max(1, spot) if place in evidence.beside else spot > words):
@@ -187,7 +202,8 @@ class SiteClocks:
                 counts = self.places.get(place) or self._watch(place, evidence.beside.get(place, 0))
                 counts.sample = sample[:SAMPLE_LENGTH]
                 is_notice = evidence.has_repeated and not is_counter(sample)
-                counts.is_slow |= is_notice or is_amount(sample) or place in (TITLE_PLACE, OFFER_PLACE)
+                is_late = is_notice or counts.is_text or place in (TITLE_PLACE, OFFER_PLACE)
+                counts.is_slow |= is_late or is_amount(sample)
                 is_news |= counts.observe(run_number, differs=True)
         equal = self.equal_places(evidence)
         for place in equal:
@@ -199,22 +215,23 @@ class SiteClocks:
             newest = reversed(self.places.values())
             most = sorted(newest, key=lambda of: (of.is_clock, of.differed / (of.seen + 1)), reverse=True)
             self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
-        self.unsaved += bool(evidence.edited or equal)
+        self.unsaved += bool(edited or equal)
         return is_news
 
     def _watch(self, place: int, beside: int) -> PlaceCounts:
         """Watch a place from now on, with what the last pages said about it."""
         counts = self.places[place] = PlaceCounts(place, beside=beside)
         at, beside_it = _packed([beside if counts.is_order else place]), chr(counts.in_table)
-        counts.seen = sum(at in equal or beside_it in kept for equal, kept in self._recent)
+        was_there = (counts.is_text or at in equal or beside_it in kept for equal, kept in self._recent)
+        counts.seen = sum(was_there)
         return counts
 
-    def _news(self, evidence: ClockEvidence) -> set[int]:
+    def _news(self, content: int, edited: dict[int, EditedText]) -> set[int]:
         """The places whose texts no page with this content has shown in this run, 0 for a page that is equal at all."""
-        if not evidence.content:
-            return {0, *evidence.edited}
-        edited = [(place, digest) for place, (_, digest) in evidence.edited.items()] or [(0, 0)]
-        told = {hash((evidence.content, *one)): one[0] for one in edited}
+        if not content:
+            return {0, *edited}
+        texts = [(place, digest) for place, (_, digest) in edited.items()] or [(0, 0)]
+        told = {hash((content, *one)): one[0] for one in texts}
         new = told.keys() - self._witnesses
         if len(self._witnesses) >= MAX_WITNESSES:
             self._witnesses.clear()

@@ -22,7 +22,14 @@ from scrapy_simdedup.fingerprint.features import are_among
 from scrapy_simdedup.fingerprint.fingerprint import PageFingerprint
 from scrapy_simdedup.fingerprint.novelty import new_units
 from scrapy_simdedup.fingerprint.text_units import COMMENTS_PLACE, NUMBER, Mask, table_rows
-from scrapy_simdedup.fingerprint.unit_changes import Change, EditedText, UnitChanges, compare_units, what_changed
+from scrapy_simdedup.fingerprint.unit_changes import (
+    SITE_TEXT,
+    Change,
+    EditedText,
+    UnitChanges,
+    compare_units,
+    what_changed,
+)
 from scrapy_simdedup.page.amounts import is_amount, is_counter
 from scrapy_simdedup.store.base import IMPORTED, Record
 from scrapy_simdedup.unjudged import OF_OWN_PAST
@@ -156,11 +163,14 @@ def _compare_units(
     assert before.units is not None
     found = compare_units(now.page_units, before.units, clocks)
     has_repeated = False
-    if found.edited_share > MAX_EDITED_SHARE and repeated is not None:
-        are_repeated = repeated()
+    are_repeated = repeated() if repeated is not None and found.came else np.zeros(len(now.page_units.places), np.bool_)
+    if found.edited_share > MAX_EDITED_SHARE:
         has_repeated = bool(are_repeated.any())
         found = compare_units(now.page_units, before.units, clocks, are_repeated) if has_repeated else found
     edited, equal = dict(found.edited_places), set(found.equal_places)
+    for digest, at in found.came.items():
+        if are_repeated[at]:
+            edited[digest ^ SITE_TEXT] = EditedText(now.page_units.samples[at], digest)
     if found.edited_share <= MAX_EDITED_SHARE:
         edited |= found.edited_spots
     changes = found.changes
@@ -173,7 +183,10 @@ def _compare_units(
         if place not in clocks:
             changes = UnitChanges(changes.added, changes.removed, changes.edited + 1, changes.reordered)
     about = found.edited_share, _witness(now, edited), beside
-    evidence = ClockEvidence(edited, frozenset(equal), *about, before=before.units, has_repeated=has_repeated)
+    gone = frozenset(digest ^ SITE_TEXT for digest in found.gone)
+    evidence = ClockEvidence(
+        edited, frozenset(equal), *about, before=before.units, has_repeated=has_repeated, gone=gone
+    )
     return changes, evidence
 
 

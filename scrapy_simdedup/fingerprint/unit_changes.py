@@ -2,7 +2,8 @@
 
 1. Units of clocks are passed over, places whose text changes by itself. A long text that is a good part of its page is
    none, whatever stands at its place on other pages, unless it stands on them as well, as advertisements that take
-   turns do. Where a clock shares its row, the record may be older than what is known of the clocks: then it is in that
+   turns do. A text of the site that comes and goes is one as well, wherever it stands: it is known by its digest.
+   Where a clock shares its row, the record may be older than what is known of the clocks: then it is in that
    row.
 2. Where the digests of the two sequences are equal, nothing changed.
 3. Else the rows of the two unit tables are compared as sets with repeats: first each with an equal one in the same
@@ -52,6 +53,8 @@ from scrapy_simdedup.page.amounts import MAX_LENGTH, has_number, is_counter, is_
 ORDER = 0x5BD1E995
 """What the place of the first of several units with the same tags around them is mixed with: the place of their order.
 """
+SITE_TEXT = 0x7E570000
+"""What the 16 bits of a text of the site are mixed with, for the place of its comings and goings."""
 PAGE_PLACE = 1
 """The place of the title, which each page has, for lines beside which nothing else stands."""
 MAX_CLOCK_SHARE = 0.25
@@ -99,6 +102,10 @@ class UnitComparison(NamedTuple):
     """The spots of lines with a number that stand where others stood."""
     beside_spots: dict[int, int] = {}  # noqa: RUF012 - of a tuple
     """By edited spot the place of a unit beside it; by the place of an order that of the first unit."""
+    came: dict[int, int] = {}  # noqa: RUF012 - of a tuple
+    """By the 16 bits of each text that came, which block it is."""
+    gone: frozenset[int] = frozenset()
+    """The 16 bits of each text that is gone."""
 
 
 def compare_units(
@@ -122,15 +129,11 @@ def compare_units(
         equal_spots = (spots[chosen].tolist() for spots in spots_of(units)[:2])
         return UnitComparison(UnitChanges(), {}, frozenset(chain(places.tolist(), *equal_spots)), 0.0)
     old = before.rows
-    added, removed = list(range(len(rows))), list(range(len(old)))
-    # Equal texts are told apart by their places, and so are the few texts of a page whose short digests are equal.
-    for ours, theirs in ((rows.tolist(), old.tolist()), (rows["digest"].tolist(), old["digest"].tolist())):
-        added, removed = _without_pairs(added, ours, removed, theirs), _without_pairs(removed, theirs, added, ours)
-    is_equal = np.ones(len(rows), np.bool_)
-    is_equal[added] = False
+    added, removed = _unpaired(rows, old)
+    is_equal = ~are_among(np.arange(len(rows)), added)
     row_places = places[first] if len(rows) else places
-    lengths, is_edited = units.lengths[chosen], np.repeat(~is_equal, table.counts) & is_own[chosen]
-    share = float(lengths[is_edited].sum() / max(1, lengths.sum()))
+    is_edited = np.repeat(~is_equal, table.counts) & is_own[chosen]
+    share = float(units.lengths[chosen][is_edited].sum() / max(1, units.lengths[chosen].sum()))
     at = chosen[first]
     spots, number_spots, beside = (of_units[at] for of_units in spots_of(units))
     of_rows = row_places, spots, number_spots
@@ -142,7 +145,8 @@ def compare_units(
         for number in added
         if is_alone[number] and removed_at[int(rows["place"][number])]
     }
-    are_clocks = is_alone & are_among(row_places, list(clocks))
+    texts = {clock ^ SITE_TEXT for clock in clocks if clock >> 16 == SITE_TEXT >> 16}
+    are_clocks = is_alone & (are_among(row_places, list(clocks)) | are_among(rows["digest"], list(texts)))
     kept_clocks = set(kept_places(clocks))
     edited_spots, beside_spots = dict[int, EditedText](), dict[int, int]()
     for one, other in _in_place_of_others(rows, added, old, removed):
@@ -157,19 +161,24 @@ def compare_units(
         if (spot or int(row_places[one])) in clocks or int(spots[one]) in clocks:
             added.remove(one)
             removed.remove(other)
+    came = {int(rows["digest"][number]): int(at[number]) for number in added if is_alone[number]}
+    gone = frozenset(old["digest"][removed].tolist())
     added = [number for number in added if not are_clocks[number]]
-    removed = [number for number in removed if int(old["place"][number]) not in kept_clocks]
+    removed = [
+        number
+        for number, (digest, place) in zip(removed, old[removed].tolist(), strict=True)
+        if place not in kept_clocks and digest not in texts
+    ]
     if not is_joined:
         removed = _without_moves_to_boilerplate(units, before, removed)
-        edited_at = set(old["place"][removed].tolist())
-        new = set(_without_moves_from_boilerplate(units, before, at, added))
-        # A few words more may be in no sample, so that the text seems to have stood there; at its place it was edited.
-        added = [number for number in added if number in new or int(rows["place"][number]) in edited_at]
+        added = _without_moves_from_boilerplate(
+            units, before, at, added, are_among(rows["place"], old["place"][removed])
+        )
     edited = (Counter(rows["place"][added].tolist()) & Counter(old["place"][removed].tolist())).total()
     moved, orders = (0, {}) if added or removed else _compare_order(units, at, rows, old, clocks)
     changes = UnitChanges(len(added) - edited, len(removed) - edited, edited, moved)
-    beside_spots |= {place: place ^ ORDER for place in orders}
-    return UnitComparison(changes, edited_places, equal_places, share, edited_spots | orders, beside_spots)
+    spots_and_orders = edited_spots | orders, beside_spots | {place: place ^ ORDER for place in orders}
+    return UnitComparison(changes, edited_places, equal_places, share, *spots_and_orders, came, gone)
 
 
 def _text_at(units: PageUnits, at: int) -> EditedText:
@@ -223,6 +232,17 @@ def _places_of_page(units: PageUnits, is_own: Mask, clocks: Collection[int]) -> 
     return set(units.places[long].tolist())
 
 
+def _unpaired(rows: NDArray[np.void], old: NDArray[np.void]) -> tuple[list[int], list[int]]:
+    """The rows that only one of two tables has.
+
+    Equal texts are told apart by their places, and so are the few texts of a page whose short digests are equal.
+    """
+    added, removed = list(range(len(rows))), list(range(len(old)))
+    for ours, theirs in ((rows.tolist(), old.tolist()), (rows["digest"].tolist(), old["digest"].tolist())):
+        added, removed = _without_pairs(added, ours, removed, theirs), _without_pairs(removed, theirs, added, ours)
+    return added, removed
+
+
 def _without_pairs(
     numbers: list[int], keys: Sequence[Hashable], others: list[int], other_keys: Sequence[Hashable]
 ) -> list[int]:
@@ -244,12 +264,18 @@ def _without_moves_to_boilerplate(units: PageUnits, before: TextUnits, removed: 
     return [number for number in removed if int(before.rows["digest"][number]) not in elsewhere]
 
 
-def _without_moves_from_boilerplate(units: PageUnits, before: TextUnits, at: Rows, added: list[int]) -> list[int]:
-    """The rows that an earlier version lacked also outside of its content; ``at`` says which block each row has."""
+def _without_moves_from_boilerplate(
+    units: PageUnits, before: TextUnits, at: Rows, added: list[int], were_edited: Mask
+) -> list[int]:
+    """The rows that an earlier version lacked also outside of its content; ``at`` says which block each row has.
+
+    A few words more may be in no sample, so that the text seems to have stood there; where one is gone from its place
+    it was edited.
+    """
     asked = np.zeros(len(units.lengths), np.bool_)
     asked[at[added]] = True
-    stood_there = FilterBank([before]).have(units, asked, 1.0)[0][at]
-    return [number for number in added if not stood_there[number]]
+    is_new = ~FilterBank([before]).have(units, asked, 1.0)[0][at] | were_edited
+    return [number for number in added if is_new[number]]
 
 
 def _compare_order(

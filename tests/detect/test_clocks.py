@@ -277,6 +277,36 @@ async def test_advertisements_that_take_turns_are_clocks_though_they_are_half_of
 
 
 @on_asyncio
+async def test_an_advertisement_that_comes_and_goes_is_a_clock_after_three_runs(sqlite_store: str) -> None:
+    """Half of the answers have none. A page may be edited in the run in which it loses one."""
+    chance = random.Random(7)
+    advertisements = ["", *(f"<div><p>{' '.join(words(('advertisement', number), 16))}</p></div>" for number in "ab")]
+    texts = [""] * 30
+    for run in range(7):
+        edited = set(chance.sample(range(30), 3)) if run > 3 else set()
+        for number in edited:
+            texts[number] += f" edited {run}"
+        shown = chance.choices(advertisements, [2, 1, 1], k=30)
+        pages = {n: short_page(n, shown[n] + prose(n, 90), text=text) for n, text in enumerate(texts)}
+        found = await changed_numbers(sqlite_store, run, pages)
+        assert edited <= found
+        assert run in {1, 2} or len(found - edited) <= (3 if run == 3 else 0)
+
+
+@on_asyncio
+async def test_a_notice_that_some_products_get_or_lose_in_each_run_is_seen(sqlite_store: str) -> None:
+    """It says the same on all of them; in a shop of 60 three get it each week, and three lose it."""
+    notice = "<div><p>Sold out for now; the next ones are made in autumn, and can be ordered from May on.</p></div>"
+    chance, are_sold = random.Random(11), set(range(8))
+    for run in range(7):
+        gone = set(chance.sample(sorted(are_sold), 3)) if run else set()
+        come = set(chance.sample(sorted(set(range(60)) - are_sold), 3)) if run else set()
+        are_sold = are_sold - gone | come
+        pages = {n: short_page(n, (notice if n in are_sold else "") + prose(n, 90)) for n in range(60)}
+        assert await changed_numbers(sqlite_store, run, pages) == gone | come
+
+
+@on_asyncio
 async def test_a_notice_that_a_shop_writes_anew_on_all_its_pages_is_seen_on_each(sqlite_store: str) -> None:
     """Also on the long ones, of which it is no good part: what stands at its place is believed later everywhere."""
     for run in range(3):
