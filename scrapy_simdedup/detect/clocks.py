@@ -7,8 +7,8 @@ not what changed about a page. A price that changes on 3 % of the pages is.
    :data:`MAX_RECENT` pages of the run it is known as well whether they were equal there.
 2. Each page counts once per run: its text is equal there, or it differs. A page that comes to the byte as it was is
    equal at all places that its record keeps. What a page says anew under several URLs counts once. Where more than a
-   quarter of the content differs, but for long texts that stand on other pages, too, places other than counters say
-   nothing: the page was rewritten.
+   quarter of the content differs, but for clocks and long texts that stand on other pages, too, places other than
+   counters say nothing: the page was rewritten.
 3. From :data:`MIN_PAGES` pages on, a place that differs on :data:`CLOCK_SHARE` of them is a clock, if they are enough
    to tell that it does on more than :data:`STILL_SHARE` of all; until it differs on less. The newest articles come
    first, and are edited most.
@@ -52,8 +52,9 @@ SLOW_RUNS = 3
 """Runs in which an amount, a title, or a text that several pages share must have differed like that."""
 MAX_EDITED_SHARE = 0.25
 """Share of a page's content above which differing units are an edit of the page."""
-MAX_PLACES = 24
-"""Places of a site that are watched: of more, those that differ least are forgotten."""
+MAX_PLACES, MAX_TEXTS = 32, 8
+"""Places of a site that are watched, and how many of them are for texts that come and go: of more, those that differ
+least are forgotten."""
 MAX_WITNESSES = 4_096
 """Texts of a site at a place of a content that are remembered to have been seen in this run."""
 MAX_RECENT, MAX_EQUAL = 32, 256
@@ -214,7 +215,9 @@ class SiteClocks:
             # and goes for another one that was.
             newest = reversed(self.places.values())
             most = sorted(newest, key=lambda of: (of.is_clock, of.differed / (of.seen + 1)), reverse=True)
-            self.places = {counts.place: counts for counts in most[:MAX_PLACES]}
+            texts = [counts for counts in most if counts.is_text][:MAX_TEXTS]
+            places = [counts for counts in most if not counts.is_text][: MAX_PLACES - MAX_TEXTS]
+            self.places = {counts.place: counts for counts in (*places, *texts)}
         self.unsaved += bool(edited or equal)
         return is_news
 

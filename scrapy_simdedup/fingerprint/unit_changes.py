@@ -97,7 +97,7 @@ class UnitComparison(NamedTuple):
     equal_places: frozenset[int]
     """The places with an equal text."""
     edited_share: float
-    """The share of the words of the content that are in units without an equal one, 0..1."""
+    """The share of the words of the content that are in units without an equal one, but for clocks, 0..1."""
     edited_spots: dict[int, EditedText] = {}  # noqa: RUF012 - of a tuple
     """The spots of lines with a number that stand where others stood."""
     beside_spots: dict[int, int] = {}  # noqa: RUF012 - of a tuple
@@ -132,8 +132,6 @@ def compare_units(
     added, removed = _unpaired(rows, old)
     is_equal = ~are_among(np.arange(len(rows)), added)
     row_places = places[first] if len(rows) else places
-    is_edited = np.repeat(~is_equal, table.counts) & is_own[chosen]
-    share = float(units.lengths[chosen][is_edited].sum() / max(1, units.lengths[chosen].sum()))
     at = chosen[first]
     spots, number_spots, beside = (of_units[at] for of_units in spots_of(units))
     of_rows = row_places, spots, number_spots
@@ -147,9 +145,11 @@ def compare_units(
     }
     texts = {clock ^ SITE_TEXT for clock in clocks if clock >> 16 == SITE_TEXT >> 16}
     are_clocks = is_alone & (are_among(row_places, list(clocks)) | are_among(rows["digest"], list(texts)))
+    is_edited = np.repeat(~is_equal & ~are_clocks, table.counts) & is_own[chosen]
+    share = float(units.lengths[chosen][is_edited].sum() / max(1, units.lengths[chosen].sum()))
     kept_clocks = set(kept_places(clocks))
     edited_spots, beside_spots = dict[int, EditedText](), dict[int, int]()
-    for one, other in _in_place_of_others(rows, added, old, removed):
+    for one, other in _in_place_of_others(rows, added, old, removed, texts):
         has_words = rows["place"][one] == old["place"][other]
         is_shared = not is_alone[one] or old["place"][other] == SHARED_PLACE
         if is_shared or (has_words and (are_clocks[one] or not is_counter(units.samples[at[one]]))):
@@ -209,15 +209,19 @@ def spots_of(units: PageUnits) -> tuple[Places, Places, Places]:
 
 
 def _in_place_of_others(
-    rows: NDArray[np.void], added: Sequence[int], old: NDArray[np.void], removed: Sequence[int]
+    rows: NDArray[np.void], added: Sequence[int], old: NDArray[np.void], removed: Sequence[int], clocks: set[int]
 ) -> list[tuple[int, int]]:
-    """The added rows that each stand in the place of a removed row, with these: as many between the same equal rows."""
+    """The added rows that each stand in the place of a removed row, with these: as many between the same equal rows.
+
+    Texts of ``clocks`` are not counted: they come and go.
+    """
     if (np.delete(rows["digest"], added) != np.delete(old["digest"], removed)).any():
         return []
     gaps: dict[int, tuple[list[int], list[int]]] = {}
-    for which, numbers in enumerate((added, removed)):
+    for which, (numbers, digests) in enumerate(((added, rows["digest"].tolist()), (removed, old["digest"].tolist()))):
         for others, number in enumerate(numbers):
-            gaps.setdefault(number - others, ([], []))[which].append(number)
+            if digests[number] not in clocks:
+                gaps.setdefault(number - others, ([], []))[which].append(number)
     return [
         pair for ours, theirs in gaps.values() if len(ours) == len(theirs) for pair in zip(ours, theirs, strict=True)
     ]
