@@ -88,7 +88,10 @@ REMEDIES = {
     "permission denied for table": "let the user read, write and delete in all tables that begin with 'simdedup_'",
     "permission denied for function": "let the user call all functions that begin with 'simdedup_'",
     "permission denied": "let the user create tables in the schema, or let somebody open the store once who may",
+    "does not support ssl": "correct sslmode in SIMDEDUP_STORE, or have the server speak TLS",
     "connection refused": "check that the server runs, and host and port in SIMDEDUP_STORE",
+    "timeout expired": "check that the server runs, and host and port in SIMDEDUP_STORE",
+    "is the server running": "check that the server runs, and host and port in SIMDEDUP_STORE",
     "resolve host": "correct the host in SIMDEDUP_STORE",
     "name or service not known": "correct the host in SIMDEDUP_STORE",  # the older drivers leave it to the system
     "too many": "allow more connections in postgresql.conf, or put a pooler in front",

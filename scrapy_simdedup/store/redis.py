@@ -13,6 +13,7 @@ from functools import cache
 from hashlib import sha1
 from importlib.resources import files
 from typing import Any, get_args
+from urllib.parse import urlsplit
 
 from redis import exceptions
 from redis.asyncio import Redis
@@ -57,7 +58,8 @@ REMEDIES = {
     "moved": "name the cluster as 'redis+cluster://host:6379'",
     "index is out of range": "name another database in SIMDEDUP_STORE, by a smaller number at its end",
     "cluster mode is not enabled": "name a single server as 'redis://host:6379/0'",
-    "connecting to": "check that the server runs, and host and port in SIMDEDUP_STORE",
+    "connecting to": "check that the server runs, and scheme, host and port in SIMDEDUP_STORE",
+    "closed by server": "check host and port in SIMDEDUP_STORE, and whether a server wants TLS: 'rediss://'",
 }
 """What to do, by a part of the driver's message."""
 STATES: tuple[base.State, ...] = get_args(base.State)
@@ -86,10 +88,18 @@ class RedisStore(RemoteStore):
         )
         self._breaker = CircuitBreaker(url, (exceptions.RedisError,), lost, REMEDIES)
         self._client: Redis | RedisCluster | None = None
+        scheme, database = url.partition(":")[0], urlsplit(url).path.strip("/")
         try:
-            self._connect()
+            client: Any = self._connect()
+            if scheme != "redis+cluster":  # the driver reads most options once it makes a connection
+                client.connection_pool.make_connection()
         except (TypeError, exceptions.RedisError) as exc:
             raise ValueError(str(exc)) from exc
+        # It takes what is no number for database 0, which another project may have.
+        if client.get_encoder().decode_responses or (
+            scheme in {"redis", "rediss"} and not (database or "0").isdecimal()
+        ):
+            raise ValueError(url)
 
     async def open(self) -> None:
         """Connect, and check that the keys of an existing store are of this version."""

@@ -139,6 +139,8 @@ async def test_a_server_that_lets_nobody_write_is_explained(postgresql_store: st
         ((f":{PASSWORD}", ""), "write the password into SIMDEDUP_STORE"),
         (("/postgres?", "/nowhere?"), "create it first"),
         (("@127.0.0.1:", "@nobody.invalid:"), "correct the host in SIMDEDUP_STORE"),
+        (("?", "?host=/nowhere&"), "check that the server runs"),
+        (("?", "?sslmode=require&"), "correct sslmode in SIMDEDUP_STORE"),
     ],
 )
 @on_asyncio

@@ -105,6 +105,12 @@ async def test_a_database_that_the_server_has_not_is_said_with_a_remedy(redis_se
         await store_by_url(f"redis://127.0.0.1:{redis_server.port}/99").open()
 
 
+@on_asyncio
+async def test_a_server_without_tls_is_said_with_a_remedy(redis_server: RedisServer) -> None:
+    with pytest.raises(StoreError, match="check that the server runs, and scheme, host and port"):
+        await store_by_url(f"rediss://127.0.0.1:{redis_server.port}/0").open()
+
+
 @pytest.mark.parametrize(
     ("rights", "remedy"),
     [

@@ -215,6 +215,9 @@ async def test_many_can_open_a_new_store_at_a_time(remote_url: str) -> None:
     [
         "redis://u:geheim@host:port/0",
         "redis://u:geheim@host:6379/0?socket_timeout=often",
+        "redis://u:geheim@host:6379/0?no_such_option=1",
+        "redis://u:geheim@host:6379/0?decode_responses=1",
+        "redis://u:geheim@host:6379/production",
         "postgresql://u:geheim@host:1/db?no_such_option=1",
     ],
 )
