@@ -230,10 +230,15 @@ class DeliveryOuterMiddleware(RuntimeComponent):
                 delivery.passes_item_on = True
                 handler = handler_name(cast("Request", response.request), self.runtime.crawler.spider)
                 self.runtime.detector.passes_items_on(handler, url=response.url)
-        fingerprint, own = self.runtime.crawler.request_fingerprinter.fingerprint, response.request
-        # A page that links to itself is no retry: the scheduler filters such a request, unless told not to.
-        if request.dont_filter and own is not None and fingerprint(request) == fingerprint(own):
+        own = response.request
+        if own is None or not request.dont_filter:  # a link of a page to itself is no retry: the scheduler filters it
+            return
+        fingerprint = self.runtime.crawler.request_fingerprinter.fingerprint
+        urls = own.url, *own.meta.get("redirect_urls", ())
+        if fingerprint(request) in {fingerprint(own.replace(url=url)) for url in urls}:
             delivery.fail("retried")
+        elif request.method == "POST":
+            delivery.fills_in_form = True
 
 
 def _verdict_of(response: Response) -> dict[str, Any]:

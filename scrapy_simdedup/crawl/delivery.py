@@ -41,6 +41,8 @@ class Delivery:
         """Whether an item of the page came through the pipelines, or repeats one that did."""
         self.passes_item_on = False
         """Whether the callback made a request that brings an item along."""
+        self.fills_in_form = False
+        """Whether the callback sends a form that no filter stops, as of a login page that came in place of another."""
         self.failure: str | None = None
         """The first thing that went wrong, as a label for the stats."""
 
@@ -145,7 +147,11 @@ class DeliveryTracker:
 
     def _settle_if_done(self, delivery: Delivery) -> None:
         if delivery.output_ended and not (delivery.pending_items > 0 and self._items_count):
-            self._settle(delivery, delivery.failure or (None if delivery.callback_started else "never_reached"))
+            if not delivery.callback_started:
+                delivery.fail("never_reached")
+            elif delivery.fills_in_form and self._items_count and not delivery.gave_item:
+                delivery.fail("retried")
+            self._settle(delivery, delivery.failure)
 
     def _settle(self, delivery: Delivery, failure: str | None) -> None:
         if self._pages.pop((delivery.page.site, delivery.page.id), None) is not None:  # else it is settled

@@ -24,8 +24,9 @@ from scrapy_simdedup.urls import Question, UrlLearner
 logger = logging.getLogger(__name__)
 META_RESCHEDULED = "simdedup_again"
 """Marks a request that goes through the scheduler once more: ``deprioritized``, ``readmitted`` or ``sampled``."""
-MAX_IDLE_RETRIES = 12
-"""How often an idle crawl asks a failing store for pending URLs; Scrapy lets it ask every 5 seconds."""
+MAX_IDLE_RETRIES = 18
+"""How often an idle crawl asks a failing store for pending URLs; Scrapy lets it ask every 5 seconds. That takes longer
+than a slow store is left alone."""
 MAX_REMEMBERED = 5000
 """Requests that are remembered, in order to make them once more; some kilobytes each."""
 
@@ -161,7 +162,7 @@ class Readmission:
         self._idle_rounds += 1
         if self._idle_rounds > MAX_IDLE_RETRIES:
             logger.error(
-                "%d skipped URLs or more are readmitted, but the store fails to give their requests: go on with run %s",
+                "The store fails to say which skipped URLs are to be fetched after all (%d or more): go on with run %s",
                 len(self._pending),
                 self._journal.run,
             )

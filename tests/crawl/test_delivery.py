@@ -12,8 +12,8 @@ from scrapy.exceptions import DropItem
 
 from helpers.crawling import ADDON, PathsSpider, UnreachableFeed, crawl, waiting
 from helpers.on_asyncio import on_asyncio, until
-from helpers.pages import page
-from helpers.site_server import Site
+from helpers.pages import page, prose
+from helpers.site_server import Answer, Site
 from scrapy_simdedup.crawl.delivery import FEED_SECONDS
 
 
@@ -116,6 +116,53 @@ async def test_a_page_whose_callback_asks_for_it_again_is_not_delivered_by_the_f
     assert done.urls == urls
     assert done.stat("released_reason_count/retried") == 1
     assert done.stat("confirmed") == 1
+
+
+@pytest.mark.parametrize("by_form", [True, False], ids=["form", "address"])
+@on_asyncio
+async def test_pages_behind_a_login_are_fetched_whichever_of_them_led_to_it(site: Site, by_form: bool) -> None:
+    """All login pages are alike, and the callback of each asks for another page after it."""
+
+    class Member(PathsSpider):
+        custom_settings = {"CONCURRENT_REQUESTS": 16}
+
+        async def start(self) -> Any:
+            for url in self.urls:
+                yield Request(url)
+
+        def parse(self, response: Any) -> Any:
+            if not response.css("form"):
+                yield {"url": response.url}
+                return
+            asked_for, post = response.meta["redirect_urls"][0], {"method": "POST", "body": "user=me"}
+            if by_form:
+                after = {"callback": self.log_in, "cb_kwargs": {"url": asked_for}}
+                yield response.follow("/session", dont_filter=True, **post, **after)
+            else:
+                yield response.follow("/session", callback=self.no_page, priority=9, **post)
+                yield Request(asked_for, dont_filter=True)
+
+        def log_in(self, response: Any, url: str) -> Any:
+            yield Request(url, dont_filter=True)
+
+        def no_page(self, response: Any) -> None:
+            pass
+
+    def log_in(path: str) -> Answer:
+        is_open.append(path)
+        return (200, {}, b"")
+
+    def member(path: str) -> Answer:
+        return page(path) if is_open else (302, {"Location": f"/login?next={path}"}, b"")
+
+    is_open: list[str] = []
+    paths = [f"/members/{number}" for number in range(16)]
+    form = '<form action="/session" method="post"><input name="user"></form>'
+    for path in paths:
+        site[path], site[f"/login?next={path}"] = member, page("login", path, body=prose("login") + form)
+    site["/session"] = log_in
+    done = await crawl(Member, urls=site.urls(*paths))
+    assert sorted(done.urls) == sorted(site.urls(*paths))
 
 
 @on_asyncio
