@@ -6,6 +6,7 @@ middlewares see (the callback was started, its output ended) and from the item s
 
 from __future__ import annotations
 
+import logging
 import time
 import weakref
 from collections import deque
@@ -24,6 +25,8 @@ from scrapy_simdedup.errors import SettingError
 
 FEED_SECONDS = 300.0
 """How long a feed may take to be stored before its pages are released."""
+FEED_REMEDY = "look above for why, set STATS_CLASS to one that keeps stats, or SIMDEDUP_CONFIRM to 'items'"
+logger = logging.getLogger(__name__)
 
 
 class Delivery:
@@ -189,21 +192,27 @@ class FeedConfirmation:
         self._crawler = crawler
         self.unconfirmed: list[Callable[[str | None], None]] = []
         """Functions of the failure that settle pages whose items are through the pipelines and not yet stored."""
-        self._is_stored = False
+        self._is_stored = self._has_items = False
         self._stored = KeyedCondition()
+        crawler.signals.connect(self._item_scraped, signals.item_scraped)
         crawler.signals.connect(self._feeds_stored, signals.feed_exporter_closed)
 
     async def finish(self) -> None:
         """Wait for the feeds, then confirm the pages that were held back, or release them if a feed failed."""
         if not self._is_stored:
             await self._stored.wait("feeds", FEED_SECONDS)
-        counts = self._crawler.stats.get_stats()
-        ends = {name.split("/")[1] for name in counts if name.startswith("feedexport/")}
-        # One that could not even be opened is not counted by Scrapy.
-        has_failed = "failed_count" in ends or ("success_count" not in ends and "item_scraped_count" in counts)
+        ends = {name.split("/")[1] for name in self._crawler.stats.get_stats() if name.startswith("feedexport/")}
+        # One that could not even be opened is not counted by Scrapy, and some collectors of stats keep none.
+        is_untold = not ends and self._has_items
+        if is_untold:
+            logger.error("No stat says that a feed was stored, so no page counts as delivered; %s", FEED_REMEDY)
+        has_failed = is_untold or "failed_count" in ends
         for settle in self.unconfirmed:
             settle(None if self._is_stored and not has_failed else "feed_failed")
         self.unconfirmed.clear()
+
+    def _item_scraped(self) -> None:
+        self._has_items = True
 
     def _feeds_stored(self) -> None:
         self._is_stored = True

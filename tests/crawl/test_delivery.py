@@ -274,6 +274,18 @@ async def test_a_feed_that_cannot_be_stored_confirms_nothing(site: Site) -> None
     assert done.stat("released_reason_count/feed_failed") == 1
 
 
+@on_asyncio
+async def test_a_feed_of_whose_end_no_stat_tells_confirms_nothing(site: Site, tmp_path: Path, caplog: Any) -> None:
+    feed = {"FEED_STORAGES": {"gone": UnreachableFeed}, "FEEDS": {"gone://host/items.jsonl": {"format": "jsonlines"}}}
+    store = {"SIMDEDUP_STORE": f"sqlite:///{tmp_path / 'pages.sqlite'}", "SIMDEDUP_AGAINST": "history"}
+    untold = {"STATS_CLASS": "scrapy.statscollectors.DummyStatsCollector", "SIMDEDUP_CONFIRM": "feed"}
+    urls = serve_twins(site, 1)
+    await crawl(PathsSpider, {**ADDON, **feed, **store, **untold}, urls=urls)
+    assert "no page counts as delivered; look above for why, set STATS_CLASS to one that keeps stats" in caplog.text
+    again = await crawl(PathsSpider, {**ADDON, **store}, urls=urls)
+    assert again.urls == urls
+
+
 @pytest.mark.parametrize("store_empty", [True, False])
 @on_asyncio
 async def test_a_feed_that_cannot_be_opened_confirms_nothing(site: Site, tmp_path: Path, store_empty: bool) -> None:
