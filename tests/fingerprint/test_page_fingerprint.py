@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import gc
-import os
-import subprocess
-import sys
 from contextlib import suppress
 
 import pytest
@@ -292,19 +289,3 @@ def test_the_digest_of_the_body_needs_no_parsing() -> None:
     assert body_digest(html) != body_digest(html + " ")
     assert body_digest(html, b"one") not in {body_digest(html), body_digest(html, b"other")}
     assert len(body_digest("\ud800")) == 8
-
-
-@pytest.mark.parametrize("seed", ["0", "1", "random"])
-def test_another_process_makes_the_same_fingerprint(seed: str) -> None:
-    """Whatever seed Python hashes with there."""
-    code = "import sys; from scrapy_simdedup import fingerprint_page as f; print(bytes(f(sys.stdin.read())).hex())"
-    env = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONIOENCODING": "utf-8"}
-    done = subprocess.run(
-        [sys.executable, "-c", code],
-        input=pages.page("tides é 東京"),
-        capture_output=True,
-        check=True,
-        encoding="utf-8",
-        env=env,
-    )
-    assert done.stdout.strip() == bytes(fingerprint_page(pages.page("tides é 東京"))).hex()
