@@ -282,8 +282,10 @@ class Transactions:
 def _content_of(page: FetchedPage, original: Record | None) -> str:
     """The name of a page's content, under which its URLs are counted."""
     fp = page.fingerprint
-    if fp.unjudged:  # too short to be compared, but a captcha may well be
+    if fp.unjudged in {"empty", "too_short"}:  # to be compared, but a captcha may well be
         return f"{fp.unjudged} {fp.title} {fp.h1} {fp.total} {fp.data}"
+    if fp.unjudged:  # its text is not known
+        return f"{fp.unjudged} {fp.body.hex()}"
     return (page.key if original is None else original.original or original.key).hex()
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 
 from helpers.crawling import PathsSpider, crawl
 from helpers.on_asyncio import on_asyncio
@@ -53,3 +54,14 @@ async def test_a_forum_in_noscript_is_judged(site: Site) -> None:
     made = await crawl(PathsSpider, urls=site.urls("/t/1", "/t/2", "/t/1?u=anna", "/t/2?u=anna"))
     assert made.urls == site.urls("/t/1", "/t/2")
     assert made.stat("pages/dropped") == 2
+
+
+@on_asyncio
+async def test_files_that_are_labelled_as_pages_are_no_wall(site: Site) -> None:
+    """None of them says the same, as far as anybody knows."""
+    paths = [f"/{' '.join(words(('file', number), 3)).replace(' ', '/')}" for number in range(100)]
+    for number, path in enumerate(paths):
+        site[path] = b"%PDF-1.7 " + random.Random(number).randbytes(500)
+    made = await crawl(PathsSpider, urls=site.urls(*paths))
+    assert made.stat("pages/unjudged_reason_count/binary") == len(made.urls) == len(paths)
+    assert made.stat("walls_suspected") == 0
