@@ -3,8 +3,9 @@
 An article under fifty URLs is no stub: its URLs have something in common, such as a slug or an id, that other URLs of
 the site do not have. Nor is a post under sixty reply links: URLs are counted by their *places*. A place is a path,
 whatever the query says; it is the whole URL at a path where queries tell pages apart, or name the page that was asked
-for. Nor is a thread that is shown whole at the URL of each post (:mod:`~scrapy_simdedup.detect.threads`). Where most of
-what a site gave lately is one content, the site has put up a wall.
+for. Nor is a thread that is shown whole at the URL of each post, be it that each page marks its post
+(:mod:`~scrapy_simdedup.detect.threads`), or that other threads come under several URLs, too. Where most of what a site
+gave lately is one content, the site has put up a wall.
 
 Pages with a text of their own each may be records, or one article with a quote of the day: where they are but a few,
 and at one path whose queries nobody knows. What such pages say when they are fetched again tells which.
@@ -38,6 +39,8 @@ MIN_OTHER_TEXTS = 0.8
 """The share of a content's pages that say something else in their content, from which they are a family."""
 MIN_CONTENTS_OF_QUERIES = 8
 """Contents at one path from which on its queries count as names of pages."""
+MIN_QUERIES_OF_VIEWS = 3
+"""Queries under which each of as many contents comes at a path that shows them under several, as forums do."""
 MIN_SHARE_OF_PATH = 0.5
 """The share of a site's pages above which a path shows that, too, once there are enough of them: a captcha in front of
 all pages is one content."""
@@ -256,7 +259,7 @@ class StubDetector:
         self._count_path(path, content)
         self._recent.append((content, tokens))
         if not urls.is_stub and self._has_places(urls, urls.least):
-            urls.is_stub = not urls.is_thread and self._are_unrelated(content, urls)
+            urls.is_stub = not urls.is_thread and not self._has_views(urls) and self._are_unrelated(content, urls)
         if not urls.may_be_records and MIN_PATHS_OF_RECORDS <= len(urls.paths) <= 1 + urls.own_lines:
             urls.may_be_records = urls.have_paths and self._are_unrelated(content, urls)
         urls.may_be_records = urls.may_be_records or urls.have_queries
@@ -344,6 +347,18 @@ class StubDetector:
             len(known.contents) >= MIN_CONTENTS_OF_QUERIES
             or (self._pages >= 2 * RECENT_PAGES and known.pages > MIN_SHARE_OF_PATH * self._pages)
         )
+
+    def _has_views(self, urls: _ContentUrls) -> bool:
+        """Whether a content comes unchanged at a path where others, too, come under several queries each.
+
+        So do the threads of a forum that has a URL for each post, and marks none.
+        """
+        if urls.other_texts:
+            return False
+        path = max(urls.paths, key=urls.paths.__getitem__)
+        others = (other for other in self._contents.values() if other is not urls and not other.is_stub)
+        known = sum(other.paths.get(path, 0) >= MIN_QUERIES_OF_VIEWS for other in others)
+        return known >= MIN_CONTENTS_OF_QUERIES
 
     def _share_a_query(self, content: str, urls: _ContentUrls) -> bool:
         """Whether most of the URLs have one path, where a parameter that they have in common names one page."""

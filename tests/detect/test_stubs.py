@@ -18,8 +18,10 @@ from scrapy_simdedup.detect import transactions
 from scrapy_simdedup.detect.stubs import (
     MAX_CONTENTS,
     MAX_PATHS,
+    MIN_CONTENTS_OF_QUERIES,
     MIN_PLACES,
     MIN_PLACES_OF_FAMILY,
+    MIN_QUERIES_OF_VIEWS,
     MIN_SAID_AGAIN,
     RECENT_PAGES,
     StubDetector,
@@ -143,6 +145,47 @@ def test_a_file_that_many_commits_have_is_no_stub(separator: str) -> None:
 
     watch = watch_with_pages(lambda number: url(f"src/{number}.py", number % 9))
     assert not any(watch.observe(url("LICENSE", commit), STUB) for commit in range(3 * MIN_PLACES))
+
+
+def forum(queries: int, topics: int = 2 * MIN_CONTENTS_OF_QUERIES) -> StubDetector:
+    """A watch on a forum of topics that were asked for by so many queries each."""
+    watch = StubDetector("site.example")
+    for number in range(topics * queries):
+        watch.observe(f"{HOST}/topic.php?post={NEXT + number}", NEXT + number // queries)
+    return watch
+
+
+def test_a_thread_at_the_url_of_each_post_is_no_stub_where_other_threads_come_so_too() -> None:
+    watch = forum(MIN_QUERIES_OF_VIEWS)
+    assert not any(watch.observe(f"{HOST}/topic.php?post={number}", STUB) for number in range(2 * MIN_PLACES))
+
+
+@pytest.mark.parametrize(
+    ("queries", "topics", "other_text"),
+    [
+        (MIN_QUERIES_OF_VIEWS - 1, 40, False),
+        (MIN_QUERIES_OF_VIEWS, MIN_CONTENTS_OF_QUERIES - 1, False),
+        (MIN_QUERIES_OF_VIEWS, 40, True),
+    ],
+    ids=["topics come once or twice", "few topics", "each page says something else"],
+)
+def test_otherwise_a_content_at_many_urls_of_a_forum_is_a_stub(queries: int, topics: int, other_text: bool) -> None:
+    watch = forum(queries, topics)
+    watch.observe(f"{HOST}/topic.php?post=first", STUB)
+    observed = (
+        watch.observe(f"{HOST}/topic.php?post={number}", STUB, other_text=other_text, text=number)
+        for number in range(MIN_PLACES)
+    )
+    assert any(observed)
+
+
+def test_a_captcha_in_front_of_a_forum_is_a_wall() -> None:
+    watch = forum(MIN_QUERIES_OF_VIEWS)
+    walls = []
+    for number in range(RECENT_PAGES):
+        watch.observe(f"{HOST}/topic.php?post={number}", STUB)
+        walls.append(watch.wall())
+    assert any(walls)
 
 
 def test_an_article_that_mostly_repeats_itself_to_the_last_word_is_no_family() -> None:
