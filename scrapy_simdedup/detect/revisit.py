@@ -162,11 +162,10 @@ def _compare_units(
     assert now.page_units is not None
     assert before.units is not None
     found = compare_units(now.page_units, before.units, clocks)
-    has_repeated = False
     are_repeated = repeated() if repeated is not None and found.came else np.zeros(len(now.page_units.places), np.bool_)
-    if found.edited_share > MAX_EDITED_SHARE:
-        has_repeated = bool(are_repeated.any())
-        found = compare_units(now.page_units, before.units, clocks, are_repeated) if has_repeated else found
+    has_repeated = found.edited_share > MAX_EDITED_SHARE and bool(are_repeated.any())
+    if are_repeated.any():
+        found = compare_units(now.page_units, before.units, clocks, are_repeated)
     edited, equal = dict(found.edited_places), set(found.equal_places)
     for digest, at in found.came.items():
         if are_repeated[at]:

@@ -255,16 +255,17 @@ def short_page(number: int, beside: str, *, text: str = "") -> str:
     return f"<title>Lamp {number}</title><h1>Lamp {number}</h1><p>{own} {text}</p><div>{beside}</div>"
 
 
+@pytest.mark.parametrize("length", [16, 32])
 @on_asyncio
 async def test_advertisements_that_take_turns_are_clocks_though_they_are_half_of_a_short_page(
-    sqlite_store: str,
+    sqlite_store: str, length: int
 ) -> None:
     """Each stands on other pages, too; so it is no part of the page, and nobody wrote the page anew.
 
     What pages of earlier runs said counts: in whichever order pages come, the first ones of a run have no others yet.
     """
     chance = random.Random(5)
-    advertisements, texts = [" ".join(words(("advertisement", number), 16)) for number in range(6)], [""] * 30
+    advertisements, texts = [" ".join(words(("advertisement", number), length)) for number in range(6)], [""] * 30
     for run in range(7):
         edited = set(chance.sample(range(30), 3)) if run > 3 else set()
         for number in edited:
