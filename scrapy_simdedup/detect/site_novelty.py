@@ -22,7 +22,7 @@ from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
-from itertools import chain
+from itertools import chain, islice
 
 import numpy as np
 from numpy.typing import NDArray
@@ -54,6 +54,8 @@ BYTES_PER_PLACE, BYTES_PER_ENTRY = 650, 90
 """Bytes that a place takes, and each of its values and rests, about."""
 Place = tuple[str, int]
 """The name of a parameter, or "" with the number of segments and the segment as one number."""
+RECENT_SLOTS = 4 * SAMPLE_SIZE
+"""Records of a site among which the newest pages of earlier runs are looked for: the last ones, however many it has."""
 MAX_NAMESAKES = 16
 """Namesakes of a page that are looked at."""
 MAX_VIEWS = 64
@@ -265,10 +267,10 @@ class SiteNovelty:
         """The pages that stand for the site. Where the run has few yet, earlier runs complete them: newest first."""
         sample = self._copy_check.sampled_pages(fp)
         if len(sample) < SAMPLE_SIZE:
-            ids = np.frombuffer(self._records.ids, np.uint64)
-            newest = np.argsort(ids)[: -SAMPLE_SIZE - 1 : -1].tolist()
+            ids = self._records.ids
+            newest = sorted(range(max(0, len(ids) - RECENT_SLOTS), len(ids)), key=ids.__getitem__, reverse=True)
             delivered = (slot for slot in newest if ids[slot] and self._records.state(slot) == "confirmed")
-            by_key = {self._records.key(slot): slot for slot in chain(sample, delivered)}
+            by_key = {self._records.key(slot): slot for slot in chain(sample, islice(delivered, SAMPLE_SIZE))}
             sample = list(by_key.values())
         return sample
 
